@@ -16,8 +16,9 @@ import (
 // module is the path of leat's packages, in all of its modules.
 const module = "github.com/leat-go/leat/"
 
-// arms are the functions, by package, that arm failure points or replace the source of waits. These
-// packages may import only what is listed: nothing that reads the environment, a flag or a file.
+// arms lists, by package, the functions that arm failure points or replace the source of random waits.
+// These packages may import only the listed packages, so they cannot read the environment, a flag or a
+// file.
 //
 //nolint:gochecknoglobals // a table
 var arms = map[string]struct {
@@ -28,14 +29,14 @@ var arms = map[string]struct {
 	"internal/jitter":    {"SetSource", []string{"math", "math/rand/v2", "time"}},
 }
 
-// mayArm are the directories of packages that only tests and test programs link.
+// mayArm lists the directories of packages that only tests and test programs link.
 //
 //nolint:gochecknoglobals // a table
 var mayArm = []string{"internal/failpoint/failpointtest", "internal/proof"}
 
-// Armed returns the packages of a tree that users may build and that link what arms failure
-// points or replaces the source of jitter, one finding a string. It looks at all files that
-// are not tests, whatever their build tags.
+// Armed returns the packages of a tree that users can build and that link code which arms failure points
+// or replaces the source of jitter, one finding per string. It looks at all files except tests, whatever
+// their build tags.
 func Armed(tree fs.FS) ([]string, error) {
 	a := &armed{importers: map[string][]string{}, why: map[string]string{}}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -58,10 +59,10 @@ func Armed(tree fs.FS) ([]string, error) {
 	return a.wrong, err
 }
 
-// armed are facts about a tree's packages.
+// armed contains facts about a tree's packages.
 type armed struct {
-	importers map[string][]string // of a package
-	why       map[string]string   // a package links code that arms
+	importers map[string][]string // by package, the packages that import it
+	why       map[string]string   // by package, how it links code that arms
 	wrong     []string
 }
 
@@ -95,7 +96,7 @@ func (a *armed) read(tree fs.FS, name string) error {
 	return nil
 }
 
-// names reports whether a file names a function of a package that it imports.
+// names reports whether a file refers to a function of the package that spec imports.
 func names(file *ast.File, spec *ast.ImportSpec, function string) (found bool) {
 	local := strings.Trim(path.Base(spec.Path.Value), `"`)
 	if spec.Name != nil {
@@ -114,7 +115,7 @@ func names(file *ast.File, spec *ast.ImportSpec, function string) (found bool) {
 	return found
 }
 
-// spread adds every package that imports one that is known to arm.
+// spread adds every package that imports a package that links code which arms.
 func (a *armed) spread() {
 	todo := slices.Collect(maps.Keys(a.why))
 	for len(todo) > 0 {

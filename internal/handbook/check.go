@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// The pages that are checked, below the root.
+// Paths of the checked pages, from the root.
 const (
 	mapPage    = "docs/maintaining.md"
 	rulesPage  = "docs/internals/rules.md"
@@ -13,8 +13,8 @@ const (
 	entryPage  = "CONTRIBUTING.md"
 )
 
-// Check returns the contradictions between the pages and the sources of a tree, one finding a
-// string. An error means that the tree cannot be read.
+// Check returns the contradictions between the pages and the sources of a tree, one finding per string. An
+// error means that the tree cannot be read.
 func Check(tree fs.FS) ([]string, error) {
 	src, err := read(tree)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // Clicks returns how many clicks lead from the start of the documentation to an answer, such as
-// docs/faq.md#which-id-does-a-message-get. A link is one click. A heading that no link leads to is
-// one click further than its page, by the page's table of contents.
+// docs/faq.md#which-id-does-a-message-get. A link is one click. A heading to which no link leads is one
+// click further than its page, by the page's table of contents.
 func Clicks(tree fs.FS, answer string) (int, error) {
 	pages, err := readPages(tree)
 	if err != nil {

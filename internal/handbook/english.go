@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// phrases are phrases that a native engineer would not write, with what to write instead.
+// phrases lists phrases that a native engineer would not write, and what to write instead.
 //
 //nolint:gochecknoglobals // a table
 var phrases = []struct {
-	hint   string // stands in whatever matches, in small letters
+	hint   string // part of every match, in lower case
 	what   *regexp.Regexp
 	better string
 }{
@@ -30,7 +30,7 @@ var phrases = []struct {
 	{" away", regexp.MustCompile(`(?i)\b(?:is|are|was|were|be) away\b`), "is unavailable"},
 }
 
-// allowed are sound uses: words that may follow "is no", and whole phrases that end there.
+// allowed are correct uses of "is no": words that may follow it, and phrases that may precede it.
 //
 //nolint:gochecknoglobals // a table
 var (
@@ -38,12 +38,12 @@ var (
 	allowedBefore = regexp.MustCompile(`(?i)\bthere\W+$`)
 )
 
-// inCode matches text that a sentence only quotes.
+// inCode matches text in backticks, which a sentence only quotes.
 var inCode = regexp.MustCompile("`[^`]*`")
 
-// English returns the phrases of a tree that a native engineer would not write, one finding a
-// string, and how many texts it has looked at: comments and strings of Go, statements in SQL,
-// and pages. It does not look at testdata, at strings of tests, and at its own package.
+// English returns the phrases of a tree that a native engineer would not write, one finding per string,
+// and the number of texts that it has checked: comments and strings of Go, statements in SQL, and pages.
+// It does not check testdata, strings of tests, and its own package.
 func English(tree fs.FS) (wrong []string, looked int, err error) {
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -129,7 +129,7 @@ func textsOfGo(name, source string) ([]text, error) {
 	var texts []text
 	for _, group := range file.Comments {
 		texts = append(texts, text{files.Position(group.Pos()).Line, group.Text()})
-		for _, comment := range group.List { // Text does not return directives
+		for _, comment := range group.List { // directives are included, which Text omits
 			if _, why, ok := strings.Cut(comment.Text, "//nolint:"); ok {
 				texts = append(texts, text{files.Position(comment.Pos()).Line, why})
 			}
@@ -152,7 +152,7 @@ var (
 	vague = []string{"let", "have", "tell"} //nolint:gochecknoglobals // a table
 )
 
-// Title returns what is wrong with the title of a commit, or nothing. It must be "package: verb what".
+// Title returns what is wrong with the title of a commit, or "". A title must be "package: verb what".
 func Title(of string) string {
 	found := title.FindStringSubmatch(of)
 	switch {

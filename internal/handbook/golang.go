@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// suiteCheck is the name of a check of a conformance suite.
+// suiteCheck matches the name of a check of a conformance suite.
 var suiteCheck = regexp.MustCompile(`^(Relay_)?([A-Z][0-9]{1,2}_)+[A-Za-z0-9]+$`)
 
 // readGo records the declarations and citations of a file.
@@ -36,7 +36,7 @@ func (s *sources) readGo(name, text string) error {
 		}
 		if check, err := strconv.Unquote(literal.Value); err == nil && suiteCheck.MatchString(check) {
 			s.checks[check] = struct{}{}
-			if !strings.HasSuffix(name, "_test.go") { // where a test looks for a check that is not there
+			if !strings.HasSuffix(name, "_test.go") { // tests may name checks that do not exist
 				s.citeNames(name, check)
 			}
 		}

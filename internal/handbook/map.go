@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// mapHead begins the part of the page with the map.
+// mapHead is the heading of the part of the page with the map.
 const mapHead = "## The map"
 
-// checkMap compares the map with the existing packages. In a row of its tables, the first cell
-// names packages, and the files of the row are those of the first of them.
+// checkMap compares the map with the existing packages. The first cell of a row names packages. The files
+// that the row names belong to the first of these.
 func checkMap(src *sources) []string {
 	var wrong []string
 	listed := map[string]int{}
@@ -57,7 +57,8 @@ func mapRows(page string) []mapRow {
 	return rows
 }
 
-// check looks for the files that the row names without a directory, and for what a row must have.
+// check looks for the files that the row names without a directory, and for the parts that a row must
+// have.
 func (r mapRow) check(src *sources) []string {
 	var wrong []string
 	dirs := spans(r.cells[0])

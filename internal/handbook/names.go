@@ -16,7 +16,7 @@ var (
 	makeName = regexp.MustCompile(`^make ([a-z][a-z-]*)`)
 )
 
-// spans returns what stands between backticks.
+// spans returns the texts between backticks.
 func spans(text string) (all []string) {
 	for _, found := range span.FindAllStringSubmatch(text, -1) {
 		all = append(all, found[1])
@@ -24,7 +24,7 @@ func spans(text string) (all []string) {
 	return all
 }
 
-// checkNames looks for what the pages name in code: paths, functions, tests and targets.
+// checkNames looks for everything that the pages name in code: paths, functions, tests and targets.
 func checkNames(src *sources) []string {
 	var wrong []string
 	for _, page := range []string{mapPage, rulesPage, designPage, entryPage} {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ruleRow defines a rule: a row of a table that begins with its name.
+// ruleRow matches the row of a table that defines a rule. The row begins with the rule's name.
 var ruleRow = regexp.MustCompile(`(?m)^\| \*\*([A-Z][0-9]{1,2}[a-z]?)\*\* \|(.*)\|$`)
 
 // checkRules compares the cited rules with those that docs/internals/rules.md defines, and the
 // promises of the pages for users with both.
 func checkRules(src *sources) []string {
 	var wrong []string
-	defined := map[string]bool{} // whether it is cited
+	defined := map[string]bool{} // by rule, whether it is cited
 	for _, row := range ruleRow.FindAllStringSubmatch(src.pages[rulesPage], -1) {
 		name, cells := row[1], strings.Split(row[2], " | ")
 		if _, twice := defined[name]; twice {

@@ -7,16 +7,16 @@ import (
 	"unicode"
 )
 
-// startPage is where readers of the documentation begin.
+// startPage is the page where readers of the documentation begin.
 const startPage = "docs/README.md"
 
-// Shelves are the words of each page for users and for maintainers. Blocks of code, targets of
-// links and the bars of tables do not count.
+// Shelves contains the number of words of each page for users and for maintainers. Blocks of code, targets
+// of links and the bars of tables do not count.
 type Shelves struct {
 	Users, Maintainers map[string]int
 }
 
-// Sum returns how many words a shelf has.
+// Sum returns the number of words on a shelf.
 func Sum(shelf map[string]int) (n int) {
 	for _, words := range shelf {
 		n += words
@@ -24,7 +24,7 @@ func Sum(shelf map[string]int) (n int) {
 	return n
 }
 
-// ReadShelves counts the words of README.md and of all that is in docs/.
+// ReadShelves counts the words of README.md and of all pages in docs/.
 func ReadShelves(tree fs.FS) (Shelves, error) {
 	s := Shelves{Users: map[string]int{}, Maintainers: map[string]int{}}
 	pages, err := readPages(tree)
@@ -62,7 +62,7 @@ func readPages(tree fs.FS) (map[string]string, error) {
 	})
 }
 
-// words counts those of a page.
+// words returns the number of words of a page.
 func words(page string) (n int) {
 	text := link.ReplaceAllString(strings.Join(Prose(page), "\n"), "]")
 	for word := range strings.FieldsSeq(text) {

@@ -9,21 +9,21 @@ import (
 
 // sources holds the facts about a tree that the checks need.
 type sources struct {
-	paths    map[string]struct{} // of all files and directories
+	paths    map[string]struct{} // paths of all files and directories
 	packages map[string]struct{} // directories that hold Go files
 	pages    map[string]string   // text of the pages, by path
 	declared map[string][]string // functions, such as Outbox.Enqueue, by file
 	checks   map[string]struct{} // names of tests, and of checks of the suites
 	cited    []citation
-	targets  map[string]struct{} // of make
+	targets  map[string]struct{} // targets of make
 }
 
-// citation is a rule or a decision that a line of the sources rests on.
+// citation is a rule or a decision that a file cites.
 type citation struct {
 	file, name string
 }
 
-// read reads a tree. What is in the files of testdata does not count.
+// read reads a tree, without the files in testdata.
 func read(tree fs.FS) (*sources, error) {
 	src := &sources{
 		paths: map[string]struct{}{}, packages: map[string]struct{}{}, pages: map[string]string{},
@@ -47,7 +47,7 @@ func read(tree fs.FS) (*sources, error) {
 	return src, err
 }
 
-// isHidden reports whether a directory is private to a tool, such as .git or .idea.
+// isHidden reports whether a directory belongs to a tool, such as .git or .idea.
 func isHidden(name string) bool {
 	return strings.HasPrefix(name, ".") && name != "." && name != ".ci"
 }

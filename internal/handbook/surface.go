@@ -12,14 +12,13 @@ import (
 	"strings"
 )
 
-// MaxNames is how many names a package shows its users at most: functions, types,
-// constants and variables. Methods and fields belong to their types.
+// MaxNames is the most names that a package may show its users: functions, types, constants and variables.
+// Methods and fields are not counted, since they belong to their types.
 const MaxNames = 60
 
-// Surface returns the packages of a tree that show users more than MaxNames names, one
-// finding a string, and how many packages it has looked at. Packages for authors of adapters
-// (driver), suites, programs and what is internal are not for users, nor are other modules
-// that only show or measure something.
+// Surface returns the packages of a tree that show users more than MaxNames names, one finding per string,
+// and the number of packages that it has checked. Not for users are packages for authors of adapters
+// (driver), suites, programs, internal packages, and other modules that only show or measure something.
 func Surface(tree fs.FS) (wide []string, looked int, err error) {
 	names := map[string]int{}
 	err = fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -49,7 +48,7 @@ func Surface(tree fs.FS) (wide []string, looked int, err error) {
 	return wide, len(names), err
 }
 
-// forUsers reports whether users import what is in a directory.
+// forUsers reports whether users import the package in a directory.
 func forUsers(dir string) bool {
 	base := path.Base(dir)
 	return !slices.Contains([]string{"examples", "benchmarks", "docs"}, dir) &&
@@ -57,7 +56,7 @@ func forUsers(dir string) bool {
 		!strings.HasSuffix(base, "test") && !strings.HasPrefix(base, ".")
 }
 
-// exported counts the names that a file shows beside methods.
+// exported returns the number of exported names in a file, without methods.
 func exported(file *ast.File) (n int) {
 	count := func(name *ast.Ident) {
 		if name.IsExported() {

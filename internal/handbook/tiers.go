@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// versionsPage has the table of tiers.
+// versionsPage is the page with the table of tiers.
 const versionsPage = "docs/versions.md"
 
 var inBackticks = regexp.MustCompile("`([^`]+)`")
 
-// Tiers returns the packages whose comment does not end with the tier that docs/versions.md
-// gives them, one finding a string, and how many packages it has looked at: those that
-// programs of other modules can import.
+// Tiers returns the packages whose comment does not end with the tier that docs/versions.md gives them,
+// one finding per string, and the number of packages that it has checked. It checks those that other
+// modules can import.
 func Tiers(tree fs.FS) (wrong []string, looked int, err error) {
 	page, err := fs.ReadFile(tree, versionsPage)
 	if err != nil {
@@ -58,7 +58,7 @@ func Tiers(tree fs.FS) (wrong []string, looked int, err error) {
 	return wrong, looked, err
 }
 
-// importable reports whether other modules can import what is in a directory.
+// importable reports whether other modules can import the package in a directory.
 func importable(dir string) bool {
 	base := path.Base(dir)
 	return !slices.Contains([]string{"examples", "benchmarks", "docs", "internal", "testdata"}, base) && !strings.HasPrefix(base, ".")

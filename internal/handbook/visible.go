@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// NamesPage has the names that users see outside Go.
+// NamesPage is the page with the names that users see outside Go.
 const NamesPage = "docs/internals/names.md"
 
-// schema is a migration with the heading and the default name of its tables.
+// schema is a migration file, with the heading and the default name of its tables.
 type schema struct{ file, heading, table string }
 
-// schemas returns the migrations whose tables NamesPage lists. SQLite has those of MySQL.
+// schemas returns the migrations whose tables NamesPage lists. SQLite has the same tables as MySQL.
 func schemas() []schema {
 	return []schema{
 		{"outbox/pgoutbox/migrations/00001_outbox.sql", "Outbox on PostgreSQL, in the schema `leat`", "outbox"},
@@ -41,8 +41,8 @@ var (
 	column    = regexp.MustCompile(`(?m)^ +([a-z_]+) +"?[a-zA-Z]`)
 )
 
-// TablesOf returns the part of NamesPage that is generated from the migrations: for each schema its
-// tables, views and the functions that callers name, with the descriptions from the files.
+// TablesOf returns the part of NamesPage that is generated from the migrations. For each schema it lists
+// the tables, the views and the functions that callers name, with the descriptions from the files.
 func TablesOf(tree fs.FS) (string, error) {
 	var page strings.Builder
 	for _, schema := range schemas() {
@@ -92,9 +92,8 @@ func firstSentence(comment string) string {
 	return text
 }
 
-// Visible returns the attributes of log lines and the headers that the sources have and
-// NamesPage has not, or the other way round, one finding a string, and how many of both there
-// are.
+// Visible compares the attributes of log lines and the headers in the sources with NamesPage. It returns
+// those that only one of them has, one finding per string, and how many there are in all.
 func Visible(tree fs.FS) (wrong []string, looked int, err error) {
 	raw, err := fs.ReadFile(tree, NamesPage)
 	if err != nil {
@@ -131,7 +130,8 @@ func runsAtUsers(dir string) bool {
 		!strings.HasSuffix(path.Base(dir), "test") && path.Base(dir) != "testdata" && !strings.HasPrefix(path.Base(dir), ".")
 }
 
-// collect finds calls such as slog.String("topic", …), and constants such as HeaderKey.
+// collect adds the attributes in calls such as slog.String("topic", …), and the headers in constants such
+// as HeaderKey.
 func collect(file *ast.File, attributes, headers map[string]struct{}) {
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch n := node.(type) {
@@ -169,7 +169,7 @@ func literal(value ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// firstCells returns what is between backticks in the first cells of a section's tables.
+// firstCells returns the texts between backticks in the first cells of a section's tables.
 func firstCells(page, heading string) map[string]struct{} {
 	_, section, _ := strings.Cut(page, heading+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -184,7 +184,7 @@ func firstCells(page, heading string) map[string]struct{} {
 	return all
 }
 
-// differ returns what is in one set alone.
+// differ returns findings about names that only one of the sets contains.
 func differ(what string, sources, page map[string]struct{}) (wrong []string) {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		if _, ok := page[name]; !ok {

@@ -24,13 +24,13 @@ import (
 	"github.com/leat-go/leat/outbox/wmsink"
 )
 
-// Store is a test's own database.
+// Store is a database that only one test uses.
 type Store struct {
 	// Outbox and Inbox return the outbox and the inbox of one process of the service "shop".
 	Outbox func(t *testing.T) leat.Outbox
 	Inbox  func(t *testing.T, policy inbox.Policy) leat.Inbox
 
-	// Publish enqueues messages in its own transaction.
+	// Publish enqueues messages in a transaction of its own.
 	Publish func(ctx context.Context, ob leat.Outbox, msgs ...outbox.Message) error
 	// Write adds an effect in the transaction that ctx carries.
 	Write func(ctx context.Context, effect string) error
@@ -40,11 +40,11 @@ type Store struct {
 	// Redrive makes the parked messages of a consumer run again. It is nil if the store cannot park
 	// messages.
 	Redrive func(ctx context.Context, consumer string) (int, error)
-	// NoDelay is set if the store cannot delay messages.
+	// NoDelay is true if the store cannot delay messages.
 	NoDelay bool
 }
 
-// Run runs all checks, each on its own store. A check that the store cannot pass is skipped.
+// Run runs all checks, each on a store of its own. It skips checks that the store cannot pass.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for name, check := range map[string]func(t *testing.T, s Store){
@@ -65,11 +65,11 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-// patience bounds the wait for something that must happen.
+// patience is how long a check waits for something that must happen.
 const patience = 30 * time.Second
 
-// pubsub is a broker in memory that gives every message to every subscriber. It outlives the
-// routers that close it.
+// pubsub is a broker in memory that gives every message to every subscriber. It goes on when routers close
+// it.
 type pubsub struct{ *gochannel.GoChannel }
 
 func broker(t *testing.T) pubsub {
@@ -79,7 +79,7 @@ func broker(t *testing.T) pubsub {
 	return pubsub{b}
 }
 
-// Close does nothing: the end of its context ends a subscription.
+// Close does nothing: a subscription ends when its context ends.
 func (pubsub) Close() error { return nil }
 
 func sink(t *testing.T, b message.Publisher) *wmsink.Sink {
@@ -106,7 +106,7 @@ func newRouter(t *testing.T, s *leat.Service) *leat.Router {
 	return s.Router(r)
 }
 
-// running is a service that runs.
+// running is a service whose Run was called.
 type running struct {
 	t    *testing.T
 	stop context.CancelFunc
@@ -124,7 +124,7 @@ func start(t *testing.T, s *leat.Service, parts ...leat.Runner) *running {
 	return r
 }
 
-// ended is the return value of Run.
+// ended returns the error that Run returned. It waits for the end.
 func (r *running) ended() error {
 	r.t.Helper()
 	select {
@@ -136,7 +136,7 @@ func (r *running) ended() error {
 	}
 }
 
-// end stops the service, which must end without an error.
+// end stops the service, and fails the test if Run returns an error.
 func (r *running) end() {
 	r.t.Helper()
 	r.stop()
@@ -148,7 +148,7 @@ func await(t *testing.T, what string, happened func(c *assert.CollectT)) {
 	require.EventuallyWithT(t, happened, patience, 5*time.Millisecond, what)
 }
 
-// awaitEffects waits until the effects are want, and no others.
+// awaitEffects waits until the effects are exactly want.
 func awaitEffects(t *testing.T, s Store, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -160,12 +160,12 @@ func awaitEffects(t *testing.T, s Store, want ...string) {
 	})
 }
 
-// adds returns a handler whose effect is its name and the payload.
+// adds returns a handler that adds an effect with the handler's name and the payload.
 func adds(s Store, name string) message.NoPublishHandlerFunc {
 	return func(msg *message.Message) error { return s.Write(msg.Context(), name+" "+string(msg.Payload)) }
 }
 
-// passes returns a handler with an effect and a message.
+// passes returns a handler that adds such an effect and returns a message.
 func passes(s Store, name string) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		if err := adds(s, name)(msg); err != nil {
@@ -209,7 +209,7 @@ func twoInstances(t *testing.T, s Store) {
 	awaitEffects(t, s, want...)
 }
 
-// delayedIsSent: only Run does the upkeep.
+// delayedIsSent: a delayed message is sent, although only Run moves it to the log when its time has come.
 func delayedIsSent(t *testing.T, s Store) {
 	t.Helper()
 	if s.NoDelay {
@@ -226,7 +226,7 @@ func delayedIsSent(t *testing.T, s Store) {
 	run.end()
 }
 
-// onlyConsumes: a team that consumes needs no outbox.
+// onlyConsumes: a service that only consumes works without an outbox.
 func onlyConsumes(t *testing.T, s Store) {
 	t.Helper()
 	b := broker(t)
@@ -243,7 +243,7 @@ func onlyConsumes(t *testing.T, s Store) {
 	awaitEffects(t, s, "loyalty 1", "loyalty 2")
 }
 
-// onlyPublishes: the relay is in another process.
+// onlyPublishes: a service that only publishes works with a relay in another process.
 func onlyPublishes(t *testing.T, s Store) {
 	t.Helper()
 	b, ob := broker(t), s.Outbox(t)
@@ -327,7 +327,7 @@ func partFails(t *testing.T, s Store) {
 	require.Error(t, service.Ready(t.Context()))
 }
 
-// routerIsClosed: the router is closed from outside.
+// routerIsClosed: Run ends without an error if the router is closed from outside.
 func routerIsClosed(t *testing.T, s Store) {
 	t.Helper()
 	b := broker(t)
@@ -339,7 +339,7 @@ func routerIsClosed(t *testing.T, s Store) {
 	require.NoError(t, run.ended())
 }
 
-// handlerMayFinish: the handler that is running at the end commits.
+// handlerMayFinish: the handler that is running when the service is stopped can commit.
 func handlerMayFinish(t *testing.T, s Store) {
 	t.Helper()
 	b := one{message.NewMessage(watermill.NewUUID(), []byte("1"))}
@@ -359,8 +359,8 @@ func handlerMayFinish(t *testing.T, s Store) {
 	awaitEffects(t, s, "loyalty 1")
 }
 
-// one is a subscriber with one message. Its Close waits for the message, and the end of its
-// context does not reach it, as with kafkasource.
+// one is a subscriber with one message. As with kafkasource, its Close waits until the message is
+// acknowledged, and the end of its context does not reach the message.
 type one struct{ msg *message.Message }
 
 // Subscribe implements message.Subscriber.
@@ -380,7 +380,7 @@ func (o one) Close() error {
 	return nil
 }
 
-// endsBeforeItBegan: the end comes while the parts begin.
+// endsBeforeItBegan: the service can be ended while its parts begin.
 func endsBeforeItBegan(t *testing.T, s Store) {
 	t.Helper()
 	b := broker(t)
@@ -389,7 +389,7 @@ func endsBeforeItBegan(t *testing.T, s Store) {
 	require.NoError(t, service.Run(t.Context(), runner(func(context.Context) error { return nil })))
 }
 
-// RedriveBy returns a Store.Redrive.
+// RedriveBy returns a function for Store.Redrive that redrives through a.
 func RedriveBy(a interface {
 	Redrive(ctx context.Context, r admin.ChangeRequest) (admin.Changed, error)
 },

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Level is how much a test needs.
+// Level is how much a test needs in order to run.
 type Level int
 
 // The levels.
@@ -38,12 +38,12 @@ func ParseLevel(text string) (Level, error) {
 // Choice selects the tests to run: those of some levels, or a slice of a level. The zero value
 // selects none.
 type Choice struct {
-	slices map[Level]int // into how many slices a level is cut; 1 selects all of it
-	commit int           // which slice
+	slices map[Level]int // number of slices that a level is cut into; 1 selects all of it
+	commit int           // number that selects the slice
 }
 
-// ParseChoice reads levels, separated by commas, such as 0,1,2/6: all of levels 0 and 1, and a
-// sixth of level 2. Commit selects the slice: successive numbers select all slices in turn.
+// ParseChoice reads levels, separated by commas, such as 0,1,2/6: all of levels 0 and 1, and a sixth of
+// level 2. commit selects the slice: successive numbers select all slices in turn.
 func ParseChoice(text string, commit int) (Choice, error) {
 	c := Choice{slices: map[Level]int{}, commit: commit}
 	for part := range strings.SplitSeq(text, ",") {
@@ -63,7 +63,7 @@ func ParseChoice(text string, commit int) (Choice, error) {
 	return c, nil
 }
 
-// Takes reports whether the test of a package is selected.
+// Takes reports whether test t of package p is selected.
 func (c Choice) Takes(p *Package, t Test) bool {
 	n := c.slices[t.Level]
 	if n < 2 {

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// Errors of Scan, each with the place and what to do.
+// Errors of Scan. Each one contains the place and says what to do.
 var (
 	// ErrNoLevel is returned for a package whose tests have no level.
 	ErrNoLevel = errors.New("testlevel: a package has no default level")
@@ -113,7 +113,7 @@ func scanPackage(tree fs.FS, dir string) (*Package, error) {
 	return &s.Package, nil
 }
 
-// scan is a package that is being read.
+// scan is the state while a package is read.
 type scan struct {
 	Package
 
@@ -168,7 +168,7 @@ func (s *scan) function(f *ast.FuncDecl) error {
 		s.Tests = append(s.Tests, Test{Name: name, Level: *level})
 		return nil
 	}
-	if _, twice := s.Level(name); !twice { // the same test for another system
+	if _, twice := s.Level(name); !twice { // the file for another system has the same test
 		s.Tests = append(s.Tests, Test{Name: name})
 	}
 	return nil

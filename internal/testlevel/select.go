@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Selection is the arguments of go test for some tests: the packages, and for each of them the
-// tests to skip.
+// Selection contains the arguments of go test for some tests: the packages, and for each of them the tests
+// to skip.
 type Selection struct {
-	// Packages are the directories from the root whose tests run, in the order of Scan.
+	// Packages are the directories of the packages whose tests run, from the root, in the order of Scan.
 	Packages []string
-	// Skip has the argument of -skip for each package that runs a part of its tests.
+	// Skip is the argument of -skip for each package that runs only a part of its tests.
 	Skip map[string]string
 	// Chosen and Left count tests by level, without sub-tests. Left are those that do not run.
 	Chosen, Left map[Level]int

@@ -39,17 +39,17 @@ func main() {
 	}
 }
 
-// Scales, as the benchmarks know them.
+// Scales of a run, as the benchmarks' flag -scale names them.
 const (
 	scaleFull  = "full"
 	scaleQuick = "quick"
 	scaleCI    = "ci"
 )
 
-// all benchmarks.
+// all is the pattern that selects all benchmarks.
 const all = "."
 
-// options are the command line.
+// options are the flags of the command line.
 type options struct {
 	scale, bench, results, from, docs, samples string
 	count                                      int
@@ -94,7 +94,7 @@ func parse(args []string) (options, error) {
 	return o, nil
 }
 
-// complete reports whether the results are all results of the page.
+// complete reports whether the results include everything that the pages show.
 func (o options) complete() bool {
 	return o.from != "" || o.again || o.scale == scaleFull && o.bench == all
 }
@@ -133,8 +133,8 @@ func bench(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(undercut, err)
 }
 
-// withTheRest returns a new directory with the results in samples, and with those results in dir that
-// belong to other benchmarks.
+// withTheRest returns a new directory with the results in dir and, for all other benchmarks, those in
+// samples.
 func withTheRest(samples, dir string) (string, error) {
 	merged, err := os.MkdirTemp("", "leat-bench-")
 	if err != nil {
@@ -146,7 +146,7 @@ func withTheRest(samples, dir string) (string, error) {
 	return merged, nil
 }
 
-// resultsDir creates a directory if none was given.
+// resultsDir returns the directory for results. It creates one if none was given.
 func (o options) resultsDir() (string, error) {
 	if o.results != "" {
 		return o.results, nil

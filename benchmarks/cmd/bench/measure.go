@@ -19,7 +19,7 @@ const outputName = "bench.txt"
 // measure runs the benchmarks, which write their results to dir. Their output goes to out and to a
 // file in dir.
 func measure(ctx context.Context, o options, dir string, out io.Writer) (err error) {
-	dir, err = filepath.Abs(dir) // the tests run somewhere else
+	dir, err = filepath.Abs(dir) // the tests run in another directory
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func measure(ctx context.Context, o options, dir string, out io.Writer) (err err
 	cmd := exec.CommandContext(ctx, "go", "test", "-run=^$", "-bench="+o.bench, "-benchtime=1x", //nolint:gosec // as asked
 		"-count="+strconv.Itoa(o.count), "-timeout=6h", ".", "-scale="+o.scale, "-results="+dir)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, file), os.Stderr
-	// The tests are a child of the go command, and end with it; so do their servers.
+	// The tests are a child of the go command. They end with it, and so do their servers.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = time.Minute

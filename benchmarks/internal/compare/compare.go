@@ -14,13 +14,13 @@ import (
 type Contender struct {
 	// Name is the prefix of its metrics.
 	Name string
-	// Ops is how many operations one Run does.
+	// Ops is the number of operations in one Run.
 	Ops int
-	// Run runs them and returns how long they took.
+	// Run executes the operations and returns how long they took.
 	Run func(round int) (time.Duration, error)
 }
 
-// rate is operations a second.
+// rate is a number of operations per second.
 type rate = float64
 
 // UnitOps is the unit of a series with the number of operations in a round of the contender.
@@ -57,7 +57,7 @@ func Rounds(b *testing.B, rounds int, only, unit string, contenders ...Contender
 				}
 				rates[i] = append(rates[i], float64(contenders[i].Ops)/took.Seconds())
 			}
-			// Whole rounds only, since ratios are those within a round.
+			// Only whole rounds count, since ratios are those within a round.
 			for i, c := range contenders {
 				results.Record(b, c.Name, unit, rates[i][round])
 			}
@@ -66,7 +66,7 @@ func Rounds(b *testing.B, rounds int, only, unit string, contenders ...Contender
 	report(b, unit, contenders, rates)
 }
 
-// Order is the order of n contenders in a round: 0…n-1, or the reverse in odd rounds.
+// Order returns the order of n contenders in a round: 0…n-1, or the reverse in odd rounds.
 func Order(round, n int) []int {
 	places := make([]int, n)
 	for i := range places {
@@ -80,7 +80,7 @@ func Order(round, n int) []int {
 
 func report(b *testing.B, unit string, contenders []Contender, rates [][]rate) {
 	b.Helper()
-	b.ReportMetric(0, "ns/op") // an iteration is a whole comparison
+	b.ReportMetric(0, "ns/op") // this figure is useless, since an iteration is a whole comparison
 	b.ReportMetric(Median(rates[0]), unit)
 	for i, c := range contenders {
 		line := fmt.Sprintf("%-10s %d rounds of %d: %.0f %s", c.Name, len(rates[i]), c.Ops, Median(rates[i]), unit)

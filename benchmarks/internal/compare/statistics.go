@@ -23,7 +23,8 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Ratios returns of / to for the values of each round. Both must have the same number of values.
+// Ratios returns, for each round, the value in of divided by the value in to. Both must have the same
+// number of values.
 func Ratios(of, to []float64) []float64 {
 	ratios := make([]float64, len(of))
 	for i := range ratios {
@@ -35,10 +36,10 @@ func Ratios(of, to []float64) []float64 {
 // resamples is the number of draws of Interval.
 const resamples = 20_000
 
-// Interval returns the bounds of the 95 % confidence interval of the median, by the percentile
-// bootstrap: as many values are drawn, with replacement, many times over, and a fortieth of the
-// medians is below the bounds and a fortieth above. The draws are the same in every run. Values
-// must not be empty; of fewer than six the interval is all of them.
+// Interval returns the bounds of the 95 % confidence interval of the median, by the percentile bootstrap.
+// Many times over, as many values are drawn with replacement. A fortieth of the medians of these draws is
+// below the interval, and a fortieth above. The draws are the same in every run. Values must not be empty.
+// Of fewer than six values, the interval is the whole range.
 func Interval(values []float64) (low, high float64) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // drawn again in the same way
 	sorted := slices.Sorted(slices.Values(values))
@@ -55,9 +56,9 @@ func Interval(values []float64) (low, high float64) {
 	return quantile(medians, tail), quantile(medians, 1-tail)
 }
 
-// medianOfDrawn is the median if each of the sorted values occurs as often as it was drawn.
+// medianOfDrawn returns the median if each of the sorted values occurs as often as it was drawn.
 func medianOfDrawn(sorted []float64, drawn []int) float64 {
-	lower, upper := (len(sorted)-1)/2, len(sorted)/2 // the places of the middle
+	lower, upper := (len(sorted)-1)/2, len(sorted)/2 // positions of the two middle values
 	below, at := 0, 0
 	for ; below+drawn[at] <= lower; at++ {
 		below += drawn[at]

@@ -7,22 +7,22 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// Floor is the least that a rival reaches if nothing has gone wrong with it. A ratio to a slower
-// rival would flatter leat.
+// Floor is the lowest rate of a rival that is plausible. If the rival is slower, something has gone wrong
+// with it, and a ratio to it would flatter leat.
 type Floor struct {
 	// Name is the name of the rival.
 	Name string
 	// Series is the measured series.
 	Series results.Series
-	// Expected is its rate on two otherwise idle cores.
+	// Expected is its rate on two cores that are otherwise idle.
 	Expected float64
 }
 
-// tolerated is the part of the expected rate that a rival must reach.
+// tolerated is the fraction of the expected rate that a rival must reach.
 const tolerated = 0.7
 
-// Floors returns the expected rates of the rivals, in messages a second. The producer's is known
-// for records without headers: with leat's headers, it is a third less.
+// Floors returns the expected rates of the rivals, in messages per second. The producer's is known for
+// records without headers. With leat's headers it is a third less.
 func Floors() []Floor {
 	of := func(benchmark, contender string) results.Series {
 		return results.Series{Benchmark: benchmark, Contender: contender, Unit: perSecond}
@@ -34,7 +34,7 @@ func Floors() []Floor {
 	}
 }
 
-// Standing is the result of a rival.
+// Standing is the result of comparing a rival with its floor.
 type Standing struct {
 	Floor
 
@@ -43,7 +43,7 @@ type Standing struct {
 	Median float64
 }
 
-// Least is the least rate that the rival must reach.
+// Least returns the lowest rate that the rival must reach.
 func (f Floor) Least() float64 { return tolerated * f.Expected }
 
 // Check compares the samples with the floors.
@@ -61,7 +61,7 @@ func Check(set *results.Set, floors []Floor) []Standing {
 	return standings
 }
 
-// Line is the standing for machines: rival, name, value, "floor", floor, state.
+// Line returns the standing in a format for programs: rival, name, value, "floor", floor, state.
 func (s Standing) Line() string {
 	value := "-"
 	if s.State != NotMeasured {

@@ -12,22 +12,22 @@ import (
 
 // Gate is a goal. See design 19.2.
 type Gate struct {
-	// ID and Name identify gates; neither has a space.
+	// ID and Name identify the gate. Neither contains a space.
 	ID, Name string
 	// Aim describes the goal in words.
 	Aim string
 	// Of are the values of the gate. If To is not zero, they are divided by the values of To in the
 	// same round.
 	Of, To results.Series
-	// Goal is the least value or, if AtMost, the greatest.
+	// Goal is the least value that meets the goal or, if AtMost is true, the greatest.
 	Goal   float64
 	AtMost bool
-	// Close gates need MinRounds rounds or more. The values of other gates are far from the goal, or
-	// few.
+	// Close gates need at least MinRounds rounds. Other gates have values that are far from the goal, or
+	// only a few values.
 	Close bool
 }
 
-// MinRounds is how many rounds a close gate needs.
+// MinRounds is the number of rounds that a close gate needs.
 const MinRounds = 7
 
 // State is the result of a gate.
@@ -48,8 +48,8 @@ type Outcome struct {
 	State State
 	// Rounds is the number of rounds.
 	Rounds int
-	// Median is the value that was compared with the goal, with its 95 % interval, from Low to High. Without rounds they
-	// are 0.
+	// Median is the value that was compared with the goal. Its 95 % interval is from Low to High. Without
+	// rounds they are 0.
 	Median, Low, High float64
 }
 
@@ -89,7 +89,8 @@ func (g Gate) beyond(value float64) bool {
 	return g.AtMost && value > g.Goal || !g.AtMost && value < g.Goal
 }
 
-// values are empty if a side is missing or the sides have different rounds.
+// values returns the values of the gate. It returns none if a side is missing or the sides have different
+// rounds.
 func (g Gate) values(set *results.Set) []float64 {
 	of := set.Values(g.Of)
 	if g.To == (results.Series{}) {
@@ -102,7 +103,8 @@ func (g Gate) values(set *results.Set) []float64 {
 	return compare.Ratios(of, to)
 }
 
-// Line is the outcome for machines: gate, id, name, median, its interval, "goal", goal, state.
+// Line returns the outcome in a format for programs: gate, id, name, median, its interval, "goal", goal,
+// state.
 func (o Outcome) Line() string {
 	value := "-"
 	if o.State != NotMeasured {
@@ -115,8 +117,8 @@ func (o Outcome) Line() string {
 	return fmt.Sprintf("gate %s %s %s goal %s %s", o.ID, o.Name, value, Figure(o.Goal), state)
 }
 
-// Figure writes a value with four significant digits, or with all digits before the point if there
-// are more: rounding must not lift a value to its goal.
+// Figure writes a value with four significant digits, or with all digits before the point if there are
+// more. Otherwise rounding could lift a value to its goal.
 func Figure(value float64) string {
 	if value >= 1000 {
 		return strconv.FormatFloat(value, 'f', 0, 64)

@@ -17,18 +17,18 @@ const (
 	durable   = "/server=durable"
 	onMySQL   = "/server=mysql"
 	latency   = "Latency"
-	// Debezium needs a server with another wal_level, and is compared on it.
+	// Debezium needs a server with another wal_level. leat is compared with it on that server.
 	besideDebezium        = "DebeziumDrain"
 	latencyBesideDebezium = "DebeziumLatency"
 )
 
-// All returns the gates. Their goals are what the arithmetic of docs/internals/performance.md
-// allows. Gates of transactions are measured on the server that waits for the disk, as a server
-// should; those of Debezium leave out the start of its connector.
+// All returns the gates. Their goals are what the arithmetic of docs/internals/performance.md allows.
+// Gates of transactions are measured on the server that waits for the disk, as production servers do.
+// Those of Debezium leave out the start of its connector.
 func All() []Gate {
 	gates := slices.Concat(drains(), latencies(), enqueues(), handlers(), others(), byHand())
 	number := func(g Gate) int {
-		n, _ := strconv.Atoi(strings.TrimPrefix(g.ID, "P")) // they are ours
+		n, _ := strconv.Atoi(strings.TrimPrefix(g.ID, "P")) // always a number: the ids are defined here
 		return n
 	}
 	slices.SortStableFunc(gates, func(a, b Gate) int { return cmp.Compare(number(a), number(b)) })
@@ -65,7 +65,7 @@ func latencies() []Gate {
 		at           string
 		most, beside float64
 	}{{"p50", 1, 0.5}, {"p99", 6, 1}} {
-		unit := "commit-" + p.at + "-ms" // the time that a commit needs and waits is the same for all
+		unit := "commit-" + p.at + "-ms" // latency counts from the commit, since the time before it is the same for all
 		gates = append(gates, Gate{
 			ID: "P3", Name: p.at + "-ms", Goal: p.most, AtMost: true, Of: of("wake", unit),
 			Aim: fmt.Sprintf("a message is in Kafka in %g ms from its commit, %s", p.most, p.at),
@@ -106,7 +106,7 @@ func handlers() []Gate {
 	var gates []Gate
 	for _, c := range []struct {
 		id, name, aim, benchmark, to string
-		one, eight                   float64 // goals by lanes
+		one, eight                   float64 // goals, by number of lanes
 	}{
 		{"P5", "x-bare", "behind the inbox at %g of bare", "InboxHandler" + durable, "bare", 0.85, 0.8},
 		{"P5", "x-bare,queued", "as one pipeline at %g times bare", "InboxQueued" + durable, "bare", 1.4, 1.4},
@@ -126,8 +126,8 @@ func handlers() []Gate {
 	return gates
 }
 
-// others are gates of costs, which are inverse to rates: the cost of the large over that of the
-// small is the rate of the small over that of the large.
+// others returns gates of costs. A cost is the inverse of a rate, so the ratio of the large load's cost to
+// the small one's is the ratio of the small load's rate to the large one's.
 func others() []Gate {
 	remembered := Gate{
 		ID: "P8", Name: "x-remembered", Aim: "a message where many ids are remembered, at 1.2 times the cost",
@@ -148,12 +148,12 @@ func others() []Gate {
 	}
 }
 
-// byHand are gates of code that a team writes by hand.
+// byHand returns gates against code that a team would write by hand.
 func byHand() []Gate {
 	var gates []Gate
 	for _, c := range []struct {
 		benchmark, unit, aim string
-		one, eight           float64 // goals by lanes
+		one, eight           float64 // goals, by number of lanes
 	}{
 		{"ByHand" + durable + "/lanes=%d/per_tx=1", "tx/s", "a transaction of InTx with one message", 1.12, 1.05},
 		{"ByHand" + durable + "/lanes=%d/per_tx=10", "tx/s", "a transaction of InTx with ten messages", 3, 2},
@@ -189,8 +189,7 @@ func enqueueRates(perTx int, of, to string) (a, b results.Series) {
 		results.Series{Benchmark: benchmark, Contender: to, Unit: "tx/s"}
 }
 
-// Benchmarks returns a pattern for go test's -bench of the benchmarks that the gates
-// and floors need.
+// Benchmarks returns a pattern for go test's -bench that selects the benchmarks of the gates and floors.
 func Benchmarks() string {
 	var names []string
 	add := func(s results.Series) {

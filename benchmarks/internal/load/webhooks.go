@@ -18,9 +18,9 @@ type webhook struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// Webhooks returns count messages with the payloads of the file at path, in its order. When the
-// file ends it starts over with new keys. A line has a JSON object with the payload and its key,
-// aggregate_id. Ids are UUIDv7.
+// Webhooks returns count messages with the payloads of the file at path, in its order. When the file ends
+// it starts again with new keys. A line is a JSON object with the payload and its key, aggregate_id. Ids
+// are UUIDv7.
 func Webhooks(path string, count int, topic string) ([]outbox.Message, error) {
 	lines, err := webhooks(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // comparison is a benchmark with contenders.
 type comparison struct {
-	// Name of the benchmark and unit of its rates or times.
+	// Name is the name of the benchmark. Unit is the unit of its rates or times.
 	Name, Unit string
 	// First is the contender that the others are compared with.
 	First string
@@ -30,7 +30,8 @@ func (f *figures) comparisons() []comparison {
 // isTime reports whether lower values of the unit are better.
 func isTime(unit string) bool { return strings.HasSuffix(unit, "ms") }
 
-// speed is the ratio of rates, or the inverse one of times.
+// speed returns the ratio of two rates. For times it returns the inverse ratio, so that more is always
+// better.
 func (f *figures) speed(benchmark, of, to, unit string) string {
 	if isTime(unit) {
 		of, to = to, of
@@ -38,19 +39,19 @@ func (f *figures) speed(benchmark, of, to, unit string) string {
 	return f.ratio(benchmark, of, to, unit)
 }
 
-// has reports whether there is a contender of this name in a benchmark.
+// has reports whether a benchmark has a contender of this name.
 func (f *figures) has(benchmark, contender string) bool {
 	return slices.ContainsFunc(f.run.Samples.Series(), func(s results.Series) bool {
 		return s.Benchmark == benchmark && s.Contender == contender
 	})
 }
 
-// sweeps are comparisons of one rival's settings, the chosen settings first.
+// sweeps returns comparisons of one rival's settings. The chosen settings come first.
 func (f *figures) sweeps() []comparison {
 	return slices.DeleteFunc(f.comparisons(), func(c comparison) bool { return !strings.HasSuffix(c.Name, "Sweep") })
 }
 
-// rest are the remaining comparisons of the page, once the others were taken.
+// rest returns the comparisons that no other part of the page has shown.
 func (f *figures) rest() []comparison {
 	return slices.DeleteFunc(f.comparisons(), func(c comparison) bool { return f.shown[c.Name] })
 }

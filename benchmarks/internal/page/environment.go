@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// fsync describes the server that benchmarks call shared or durable by its behavior at commit.
+// fsync describes a server of the benchmarks, shared or durable, by what it does at a commit.
 func (f *figures) fsync(server string) string {
 	for _, s := range f.run.Environment.Servers {
 		setting, ok := s.Settings["fsync"]
@@ -20,7 +20,7 @@ func (f *figures) fsync(server string) string {
 	return server
 }
 
-// byHand names the server of a table by hand.
+// byHand returns the name of the server on which a benchmark by hand ran.
 func (f *figures) byHand(server string) string {
 	if server == "mysql" {
 		return "MySQL"
@@ -56,7 +56,7 @@ type module struct {
 	Path, Version string
 }
 
-// modules are the measured modules, without the measuring ones.
+// modules returns the measured modules, without those that only measure.
 func (f *figures) modules() []module {
 	var rows []module
 	for _, path := range slices.Sorted(maps.Keys(f.run.Environment.Modules)) {
@@ -67,7 +67,7 @@ func (f *figures) modules() []module {
 	return rows
 }
 
-// tools are modules that do not affect any figure.
+// tools returns modules that do not affect any figure.
 func tools() []string {
 	return []string{
 		"github.com/google/uuid", "github.com/stretchr/testify", "go.uber.org/goleak", "golang.org/x/text", "gonum.org/",

@@ -19,10 +19,10 @@ import (
 // none stands for a figure that the run does not have.
 const none = "–"
 
-// figures writes the figures of a run.
+// figures formats the figures of a run for a page.
 type figures struct {
 	run     Run
-	shown   map[string]bool // benchmarks
+	shown   map[string]bool // by name, the benchmarks that the page has shown
 	missing []string
 }
 
@@ -63,7 +63,7 @@ func contenders(set *results.Set, benchmark, unit string) []string {
 	return names
 }
 
-// fastest lists them with the highest rate or the shortest time first.
+// fastest lists these contenders with the highest rate or the shortest time first.
 func fastest(set *results.Set, benchmark, unit string) []string {
 	names := contenders(set, benchmark, unit)
 	of := func(name string) float64 {
@@ -76,7 +76,7 @@ func fastest(set *results.Set, benchmark, unit string) []string {
 	return names
 }
 
-// values records series without values as missing.
+// values returns the values of a series. It records a series without values as missing.
 func (f *figures) values(benchmark, contender, unit string) []float64 {
 	f.shown[benchmark] = true
 	values := f.run.Samples.Values(results.Series{Benchmark: benchmark, Contender: contender, Unit: unit})
@@ -92,7 +92,7 @@ func (f *figures) misses(what string) {
 	}
 }
 
-// median of the rounds.
+// median returns the median of the rounds.
 func (f *figures) median(benchmark, contender, unit string) string {
 	values := f.values(benchmark, contender, unit)
 	if len(values) == 0 {
@@ -101,7 +101,7 @@ func (f *figures) median(benchmark, contender, unit string) string {
 	return figure(compare.Median(values))
 }
 
-// optional is median for series that not every contender has.
+// optional is median for series that some contenders do not have.
 func (f *figures) optional(benchmark, contender, unit string) string {
 	if len(f.run.Samples.Values(results.Series{Benchmark: benchmark, Contender: contender, Unit: unit})) == 0 {
 		return none
@@ -109,7 +109,7 @@ func (f *figures) optional(benchmark, contender, unit string) string {
 	return f.median(benchmark, contender, unit)
 }
 
-// last round's value.
+// last returns the value of the last round.
 func (f *figures) last(benchmark, contender, unit string) string {
 	values := f.values(benchmark, contender, unit)
 	if len(values) == 0 {
@@ -118,7 +118,7 @@ func (f *figures) last(benchmark, contender, unit string) string {
 	return figure(values[len(values)-1])
 }
 
-// rate is the median with the lowest and highest round.
+// rate returns the median with the lowest and the highest round.
 func (f *figures) rate(benchmark, contender, unit string) string {
 	values := f.values(benchmark, contender, unit)
 	if len(values) == 0 {
@@ -127,7 +127,7 @@ func (f *figures) rate(benchmark, contender, unit string) string {
 	return fmt.Sprintf("%s [%s–%s]", figure(compare.Median(values)), figure(slices.Min(values)), figure(slices.Max(values)))
 }
 
-// ratio is the median of those within the rounds, with its interval.
+// ratio returns the median of the ratios within the rounds, with its interval.
 func (f *figures) ratio(benchmark, of, to, unit string) string {
 	above, below := f.values(benchmark, of, unit), f.values(benchmark, to, unit)
 	if len(above) == 0 || len(above) != len(below) {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// endLabels writes the names of lines at their ends, where no line is in the way.
+// endLabels writes the names of lines next to their ends, where they do not cover other lines.
 type endLabels struct {
 	style text.Style
 	ends  []lineEnd
@@ -32,15 +32,15 @@ func newEndLabels(p *plot.Plot) *endLabels {
 	return l
 }
 
-// gap is between the end of a line and its name.
+// gap is the space between the end of a line and its name.
 const gap = vg.Length(12)
 
-// add adds the name of a line, whose last point is at.
+// add adds the name of a line. It stands next to the line's last point.
 func (l *endLabels) add(name string, line *plotter.Line) {
 	l.ends = append(l.ends, lineEnd{name, line.XYs[len(line.XYs)-1], line.Dashes, line.Color})
 }
 
-// Plot implements plot.Plotter: names stand at the ends of the lines, one above another.
+// Plot implements plot.Plotter. Names that would overlap are moved up.
 func (l *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	toX, toY := p.Transforms(&c)
 	slices.SortFunc(l.ends, func(a, b lineEnd) int { return cmp.Or(cmp.Compare(a.at.Y, b.at.Y), cmp.Compare(a.name, b.name)) })
@@ -62,11 +62,11 @@ func (l *endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// GlyphBoxes implements plot.GlyphBoxer: the room that the names need next to the plot.
+// GlyphBoxes implements plot.GlyphBoxer. It returns the space that the names need next to the plot.
 func (l *endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	var wide vg.Length
 	for _, end := range l.ends {
-		wide = max(wide, l.style.Width(end.name)*1.2) // readers may have a wider font
+		wide = max(wide, l.style.Width(end.name)*1.2) // a reader's font may be wider
 	}
 	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: wide + gap}}}}
 }

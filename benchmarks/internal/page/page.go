@@ -1,5 +1,5 @@
-// Package page writes docs/benchmarks.md, docs/internals/measurements.md and their plots from the
-// samples of a run. A figure from anywhere else says so.
+// Package page writes docs/benchmarks.md, docs/internals/measurements.md and their plots from the samples
+// of a run. Where a figure has another source, the page names it.
 package page
 
 import (
@@ -18,8 +18,8 @@ import (
 //go:embed *.md.tmpl
 var templates embed.FS
 
-// pages are the page for users and the one with all figures, by their places below the folder of the
-// documentation.
+// pages returns the templates of the page for users and of the page with all figures, by their paths below
+// the folder of the documentation.
 func pages() map[string]string {
 	return map[string]string{
 		"benchmarks.md":             "benchmarks.md.tmpl",
@@ -27,7 +27,7 @@ func pages() map[string]string {
 	}
 }
 
-// folder is where the plots are, below that of the documentation.
+// folder is the folder of the plots, below that of the documentation.
 const folder = "benchmarks"
 
 // Run is the data of a page.
@@ -45,8 +45,8 @@ func Load(dir string) (r Run, err error) {
 	return r, err
 }
 
-// Write writes the pages and their plots into the folder docs, and a copy of the results in dir into
-// the folder samples. It returns which figures of the pages the run does not have.
+// Write writes the pages and their plots into the folder docs, and a copy of the results in dir into the
+// folder samples. It returns the figures of the pages that the run does not have.
 func Write(docs, samples, dir string) (missing []string, err error) {
 	r, err := Load(dir)
 	if err != nil {
@@ -79,7 +79,7 @@ func Write(docs, samples, dir string) (missing []string, err error) {
 	return slices.Compact(missing), writePlots(plots, r.Samples)
 }
 
-// write makes the folder of a file as well.
+// write writes a file, and creates its folder.
 func write(name string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 		return fmt.Errorf("make folder: %w", err)
@@ -99,8 +99,8 @@ type view struct {
 	MinRounds int
 }
 
-// Render fills in the page of that name: benchmarks.md or internals/measurements.md. Missing are
-// figures that it has a place for and the run does not have.
+// Render fills in the page of that name: benchmarks.md or internals/measurements.md. missing lists the
+// figures of the page that the run does not have.
 func Render(r Run, name string) (page []byte, missing []string, err error) {
 	f := &figures{run: r, shown: map[string]bool{}}
 	file := pages()[name]

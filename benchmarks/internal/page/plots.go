@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// The size of a plot, and how far its axes reach beyond the data, as a factor.
+// The size of a plot, and the factor by which its axes extend beyond the data.
 const (
 	plotWidth  = 20 * vg.Centimeter
 	plotHeight = 8 * vg.Centimeter
@@ -43,8 +43,7 @@ func writePlots(folder string, set *results.Set) error {
 	return nil
 }
 
-// drainPlot has a row for each contender, with a dot for each round and a line at the
-// median.
+// drainPlot draws a row for each contender, with a dot for each round and a line at the median.
 func drainPlot(set *results.Set) (*plot.Plot, error) {
 	const benchmark, unit = "RelayDrain/broker=kafka", "msg/s"
 	names := fastest(set, benchmark, unit)
@@ -55,7 +54,7 @@ func drainPlot(set *results.Set) (*plot.Plot, error) {
 	lowest, highest := math.Inf(1), 0.0
 	for i, name := range names {
 		values := set.Values(results.Series{Benchmark: benchmark, Contender: name, Unit: unit})
-		row := float64(len(names) - 1 - i) // the fastest above
+		row := float64(len(names) - 1 - i) // the fastest is at the top
 		dots := make(plotter.XYs, len(values))
 		for j, v := range values {
 			dots[j] = plotter.XY{X: v, Y: row}
@@ -81,12 +80,12 @@ func drainPlot(set *results.Set) (*plot.Plot, error) {
 	return p, nil
 }
 
-// latencyPlot has a line for each case, of the medians of the percentiles.
+// latencyPlot draws a line for each case. It shows the medians of the percentiles.
 func latencyPlot(set *results.Set) (*plot.Plot, error) {
 	const benchmark = "Latency"
 	percents := []float64{50, 75, 90, 95, 99, 99.9}
 	unit := func(percent float64) string { return fmt.Sprintf("p%g-ms", percent) }
-	// An axis on which each further nine has the same distance.
+	// On this axis 90, 99 and 99.9 % have equal distances.
 	place := func(percent float64) float64 { return -math.Log10(1 - percent/100) }
 	names := contenders(set, benchmark, unit(percents[0]))
 	if len(names) == 0 {
@@ -105,7 +104,7 @@ func latencyPlot(set *results.Set) (*plot.Plot, error) {
 		for _, percent := range percents {
 			values := set.Values(results.Series{Benchmark: benchmark, Contender: name, Unit: unit(percent)})
 			if len(values) > 0 {
-				ms := max(compare.Median(values), 0.001) // a logarithm has no zero
+				ms := max(compare.Median(values), 0.001) // a logarithmic axis has no zero
 				points = append(points, plotter.XY{X: place(percent), Y: ms})
 				lowest, highest = min(lowest, ms), max(highest, ms)
 			}
@@ -129,7 +128,7 @@ func rememberedPlot(set *results.Set) (*plot.Plot, error) {
 	return costPlot(set, "InboxRemembered", "ids", "cost of a message, all rounds", "ids that are remembered", []string{"small", "large"})
 }
 
-// costPlot has the µs of an operation over an amount that each contender has and that should not
+// costPlot draws the cost of an operation in µs over an amount of existing data. The amount should not
 // matter.
 func costPlot(set *results.Set, benchmark, amount, title, over string, names []string) (*plot.Plot, error) {
 	var dots, medians plotter.XYs
@@ -175,7 +174,7 @@ func logarithmic(axis *plot.Axis, low, high float64) {
 	axis.Tick.Marker = plot.TickerFunc(ticks)
 }
 
-// ticks of a logarithmic axis are at 1, 2 and 5, times a power of ten.
+// ticks returns the ticks of a logarithmic axis: 1, 2 and 5, times a power of ten.
 func ticks(low, high float64) (all []plot.Tick) {
 	for power := math.Pow(10, math.Floor(math.Log10(low))); power <= high; power *= 10 {
 		for _, of := range []float64{1, 2, 5} {
@@ -207,7 +206,7 @@ func addDots(p *plot.Plot, points plotter.XYs, of color.RGBA) error {
 	return nil
 }
 
-// hue returns colour i of a list of colours that all readers can distinguish.
+// hue returns colour i of a list of colours that colour-blind readers can distinguish, too.
 func hue(i int) color.RGBA {
 	hues := []color.RGBA{
 		{R: 0x00, G: 0x72, B: 0xb2, A: 0xff},

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/benchmarks/internal/results"
 )
 
-// under lists the benchmarks whose names begin with prefix, without it, in the order
-// in which they ran.
+// under lists the benchmarks whose names begin with prefix, in the order in which they ran. The result
+// omits the prefix.
 func under(set *results.Set, prefix string) []string {
 	var names []string
 	known := map[string]bool{}
@@ -28,7 +28,7 @@ func under(set *results.Set, prefix string) []string {
 	return names
 }
 
-// ratesPlot has a line for each way and two of its percentiles, over the rate.
+// ratesPlot draws, for each contender and for two of its percentiles, a line over the rate.
 func ratesPlot(set *results.Set) (*plot.Plot, error) {
 	const prefix = "LatencyRates/rate="
 	rates := under(set, prefix)
@@ -45,7 +45,7 @@ func ratesPlot(set *results.Set) (*plot.Plot, error) {
 				x, err := strconv.ParseFloat(rate, 64)
 				values := set.Values(results.Series{Benchmark: prefix + rate, Contender: name, Unit: unit})
 				if err == nil && len(values) > 0 {
-					points = append(points, plotter.XY{X: x, Y: max(compare.Median(values), 0.001)}) // a logarithm has no zero
+					points = append(points, plotter.XY{X: x, Y: max(compare.Median(values), 0.001)}) // a logarithmic axis has no zero
 				}
 			}
 			line, err := addLine(p, points, hue(i))
@@ -81,8 +81,8 @@ func heldDeadPlot(set *results.Set) (*plot.Plot, error) {
 	return p, err
 }
 
-// secondsPlot has a line for each contender, of the medians of the values of each second, and two
-// vertical lines at the start and the end of the transaction.
+// secondsPlot draws a line for each contender through the medians of each second, and two vertical lines
+// at the start and the end of the transaction.
 func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *extent, error) {
 	const benchmark = "HeldTransaction"
 	at := func(second int) string { return fmt.Sprintf("%s,second=%d", unit, second) }
@@ -102,7 +102,7 @@ func secondsPlot(set *results.Set, unit, title, axis string) (*plot.Plot, *exten
 			}
 			y := compare.Median(values)
 			if isTime(unit) {
-				y = max(y, 0.001) // a logarithm has no zero
+				y = max(y, 0.001) // a logarithmic axis has no zero
 			}
 			points = append(points, plotter.XY{X: float64(second) + 0.5, Y: y})
 		}

@@ -17,12 +17,12 @@ type Environment struct {
 	Date time.Time `json:"date"`
 	// Scale is the size of the run: full, quick or ci.
 	Scale string `json:"scale"`
-	// Commit is the measured commit, with "+" after it if files had been changed; "" if it is not
-	// known.
+	// Commit is the measured commit. It ends in "+" if files had been changed, and is "" if the commit is
+	// not known.
 	Commit string `json:"commit"`
 	// Machine is the machine that it ran on.
 	Machine Machine `json:"machine"`
-	// Servers are the servers that benchmarks have reported.
+	// Servers are the servers that the benchmarks used.
 	Servers []Server `json:"servers"`
 	// Modules are the versions of the Go modules that the benchmarks require
 	// themselves, by their path.
@@ -50,13 +50,13 @@ type Machine struct {
 type Server struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Settings are as the server reports them.
+	// Settings are the settings as the server reports them.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Benchmarks were run on it.
+	// Benchmarks are the benchmarks that ran on the server.
 	Benchmarks []string `json:"benchmarks"`
 }
 
-// Uses records that the running benchmark uses the server. Uses sets its Benchmarks.
+// Uses records that the running benchmark uses the server. It sets the server's Benchmarks.
 func Uses(tb testing.TB, server Server) {
 	tb.Helper()
 	if err := current.uses(Benchmark(tb), server); err != nil {
@@ -85,7 +85,7 @@ func (r *recorder) uses(benchmark string, server Server) error {
 	return r.environment.save(r.dir)
 }
 
-// here describes the machine and the program.
+// here returns the environment of this machine and program.
 func here(scale string) Environment {
 	return Environment{
 		Date: time.Now().UTC().Truncate(time.Second), Scale: scale, Commit: commit(), Modules: modules(),

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// processor is the name of the first processor.
+// processor returns the name of the first processor.
 func processor() string {
 	return lineOf("/proc/cpuinfo", "model name")
 }
 
-// memory is the size of the main memory in bytes.
+// memory returns the size of the main memory in bytes.
 func memory() uint64 {
 	var kib uint64
 	if _, err := fmt.Sscan(lineOf("/proc/meminfo", "MemTotal"), &kib); err != nil {
@@ -20,12 +20,12 @@ func memory() uint64 {
 	return kib << 10
 }
 
-// kernel is the release of the kernel.
+// kernel returns the release of the kernel.
 func kernel() string {
 	return contents("/proc/sys/kernel/osrelease")
 }
 
-// load is the load average of one minute.
+// load returns the load average of one minute.
 func load() float64 {
 	var minute float64
 	if _, err := fmt.Sscan(contents("/proc/loadavg"), &minute); err != nil {
@@ -44,7 +44,7 @@ func lineOf(path, name string) string {
 	return ""
 }
 
-// contents is "" if there is no such file: not every system has it.
+// contents returns the content of a file, or "" if there is no such file: some systems do not have it.
 func contents(path string) string {
 	text, err := os.ReadFile(path) //nolint:gosec // one of those above
 	if err != nil {

@@ -15,16 +15,16 @@ import (
 // Again is a later run of some benchmarks, whose results replace those of the first run.
 type Again struct {
 	Date time.Time `json:"date"`
-	// Commit is as in Environment, and so is Load as in Machine.
+	// Commit has the meaning of Environment.Commit, and Load that of Machine.Load.
 	Commit string  `json:"commit"`
 	Load   float64 `json:"load"`
 	// Benchmarks are the benchmarks that ran again, without their sub-benchmarks.
 	Benchmarks []string `json:"benchmarks"`
 }
 
-// Merge writes the results of first to dir, and for the benchmarks that are in both those of later.
-// The runs must have the same scale, kind of machine and versions of common modules, since the page
-// shows them side by side.
+// Merge writes results to dir: those of later for the benchmarks that it contains, and those of first for
+// all others. Both runs must have the same scale, kind of machine and versions of common modules, since
+// the page shows them side by side.
 func Merge(dir, first, later string) error {
 	samples, err := Load(first)
 	if err != nil {
@@ -55,7 +55,7 @@ func Merge(dir, first, later string) error {
 	return environment.save(dir)
 }
 
-// benchmarks are the benchmarks of the set, without their sub-benchmarks.
+// benchmarks returns the benchmarks of the set, without their sub-benchmarks.
 func (s *Set) benchmarks() []string {
 	var names []string
 	for _, series := range s.Series() {
@@ -80,7 +80,7 @@ func (s *Set) replace(fresh *Set, again []string) *Set {
 	return merged
 }
 
-// add records a later run of the benchmarks.
+// add adds a later run of some benchmarks to e.
 func (e *Environment) add(later Environment, again []string) error {
 	if len(later.Again) > 0 {
 		return errors.New("results: what is to be put in place of others is of several runs itself")
@@ -120,7 +120,7 @@ func (e *Environment) add(later Environment, again []string) error {
 	return nil
 }
 
-// differ reports whether a module has different versions here and there.
+// differ reports whether some module has different versions in here and there.
 func differ(here, there map[string]string) bool {
 	for path, version := range here {
 		if other, both := there[path]; both && other != version {
@@ -130,7 +130,7 @@ func differ(here, there map[string]string) bool {
 	return false
 }
 
-// same reports whether the other is the same server with the same settings.
+// same reports whether other is the same server with the same settings.
 func (s Server) same(other Server) bool {
 	return s.Name == other.Name && s.Version == other.Version && maps.Equal(s.Settings, other.Settings)
 }

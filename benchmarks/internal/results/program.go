@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// commit is the checked-out commit.
+// commit returns the commit that is checked out.
 func commit() string {
 	name := strings.TrimSpace(output("git", "rev-parse", "--short=12", "HEAD"))
 	if name != "" && output("git", "status", "--porcelain", "--untracked-files=no") != "" {
@@ -17,8 +17,8 @@ func commit() string {
 	return name
 }
 
-// modules are the versions of the direct requirements of this module. It asks the go command, since
-// test binaries have no list of their modules.
+// modules returns the versions of the direct requirements of this module. It asks the go command, since
+// test binaries do not contain the list.
 func modules() map[string]string {
 	var here struct {
 		Require []struct {
@@ -44,7 +44,8 @@ func modules() map[string]string {
 	return versions
 }
 
-// output of a program, "" if it fails: results are useful without it.
+// output returns the output of a program. It returns "" if the program fails, since results are useful
+// without it.
 func output(name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -24,8 +24,8 @@ type recorder struct {
 //nolint:gochecknoglobals // benchmarks have nothing else in common that could carry it
 var current = &recorder{}
 
-// Open makes all later samples go to dir, which is created if it is missing; existing results in it
-// are overwritten. If dir is "", nothing is recorded. The caller must Close.
+// Open makes all later samples go to dir. It creates dir if it does not exist, and overwrites results in
+// it. If dir is "", nothing is recorded. The caller must call Close.
 func Open(dir, scale string) error {
 	if dir == "" {
 		return nil
@@ -57,8 +57,8 @@ func Close() error {
 	return r.file.Close()
 }
 
-// Record adds values to the series of the contender in the running benchmark, one for each round.
-// It may be called concurrently, though not for one series.
+// Record adds values to the contender's series of the running benchmark, one for each round. It may be
+// called concurrently, but not for the same series.
 func Record(tb testing.TB, contender, unit string, values ...float64) {
 	tb.Helper()
 	series := Series{Benchmark: Benchmark(tb), Contender: contender, Unit: unit}
@@ -67,7 +67,7 @@ func Record(tb testing.TB, contender, unit string, values ...float64) {
 	}
 }
 
-// Benchmark is the name of a benchmark as samples have it.
+// Benchmark returns the name of the running benchmark, as the samples contain it.
 func Benchmark(tb testing.TB) string {
 	tb.Helper()
 	return strings.TrimPrefix(tb.Name(), "Benchmark")
@@ -96,7 +96,7 @@ func (r *recorder) write(row []string) error {
 	return r.flush()
 }
 
-// flush writes all samples: a run may be killed.
+// flush writes all samples so far, since the run may be killed.
 func (r *recorder) flush() error {
 	r.samples.Flush()
 	return r.samples.Error()

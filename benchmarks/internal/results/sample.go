@@ -30,7 +30,7 @@ type Series struct {
 	Unit string
 }
 
-// Top is the top-level benchmark of the one of that name, which may be itself.
+// Top returns the top-level benchmark to which a benchmark belongs. This may be the benchmark itself.
 func Top(benchmark string) string {
 	name, _, _ := strings.Cut(benchmark, "/")
 	return name
@@ -40,14 +40,13 @@ func Top(benchmark string) string {
 type Sample struct {
 	Series
 
-	// Round counts from 0. The contenders of a comparison have a sample each in
-	// every round.
+	// Round counts from 0. Each contender of a comparison has one sample in every round.
 	Round int
 	// Value is in the unit of the series.
 	Value float64
 }
 
-// columns are the header of the file of samples.
+// columns returns the header of the file of samples.
 func columns() []string { return []string{"benchmark", "contender", "unit", "round", "value"} }
 
 func (s Sample) row() []string {

@@ -1,6 +1,6 @@
 package results
 
-// Set has the samples of a run by series. The zero value is empty.
+// Set contains the samples of a run, by series. The zero value is empty.
 type Set struct {
 	values map[Series][]float64
 	order  []Series
@@ -17,9 +17,9 @@ func (s *Set) Add(to Series, values ...float64) {
 	s.values[to] = append(s.values[to], values...)
 }
 
-// Values are the values of all rounds of a series, nil if there are none. They must not be changed.
+// Values returns the values of all rounds of a series, or nil if there are none. They must not be changed.
 func (s *Set) Values(of Series) []float64 { return s.values[of] }
 
-// Series are all series, in the order in which they were begun: the other contenders of a
-// comparison are compared with the first. They must not be changed.
+// Series returns all series, in the order in which they began. The first contender of a comparison is the
+// one that the others are compared with. The result must not be changed.
 func (s *Set) Series() []Series { return s.order }

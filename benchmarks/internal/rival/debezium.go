@@ -24,8 +24,9 @@ type Debezium struct {
 	topic  *arrivals
 }
 
-// NewDebezium creates the table and starts worker and connector, which is left stopped, with a
-// replication slot. Only its records go to topic, which must exist. The caller must Close it.
+// NewDebezium creates the table, and starts the worker and the connector. It leaves the connector stopped,
+// with a replication slot. Only the connector's records may go to topic, which must exist. The caller must
+// Close the result.
 func NewDebezium(
 	ctx context.Context, pool *pgxpool.Pool, brokers []string, topic string, cfg DebeziumConfig,
 ) (d *Debezium, err error) {
@@ -53,7 +54,7 @@ func NewDebezium(
 	return d, d.Stop(ctx)
 }
 
-// Version is Debezium's version, and that of Kafka Connect.
+// Version returns the versions of Debezium and of Kafka Connect.
 func (d *Debezium) Version() string {
 	return connect.DebeziumVersion + " in Kafka Connect " + d.worker.Version()
 }
@@ -67,8 +68,8 @@ func (d *Debezium) Configure(ctx context.Context, cfg DebeziumConfig) error {
 	return nil
 }
 
-// Start starts the connector, and returns when it streams: a message that was written after the
-// start has arrived.
+// Start starts the connector. It returns when the connector streams, which means that a message written
+// after the start has arrived.
 func (d *Debezium) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -96,8 +97,7 @@ func (d *Debezium) Start(ctx context.Context) error {
 	return nil
 }
 
-// startLimit bounds the start of a connector, and how long its records may take to
-// arrive.
+// startLimit bounds the start of a connector, and the time until its records arrive.
 const startLimit = 5 * time.Minute
 
 func (d *Debezium) resume(ctx context.Context) error {
@@ -107,7 +107,7 @@ func (d *Debezium) resume(ctx context.Context) error {
 	return nil
 }
 
-// Stop stops the connector. Its replication slot keeps what is written from then on.
+// Stop stops the connector. Its replication slot keeps what is written after that.
 func (d *Debezium) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()

@@ -11,8 +11,8 @@ import (
 
 // DebeziumConfig is the variable part of a sweep over Debezium.
 type DebeziumConfig struct {
-	// BatchSize is max.batch.size, the most events that the connector hands to Kafka
-	// Connect at once, and QueueSize max.queue.size, the most that wait for that.
+	// BatchSize is max.batch.size, the most events that the connector hands to Kafka Connect at once.
+	// QueueSize is max.queue.size, the most events that wait for that.
 	BatchSize, QueueSize int
 	// PollInterval is poll.interval.ms, how long the connector waits for a batch to
 	// become full.
@@ -20,13 +20,13 @@ type DebeziumConfig struct {
 	// ProducerBatch is the producer's batch.size in bytes, and Linger its linger.ms.
 	ProducerBatch int
 	Linger        time.Duration
-	// Idempotent allows the producer five requests in flight, whose order it keeps. Kafka Connect
-	// allows one otherwise.
+	// Idempotent allows the producer to have five requests in flight without losing their order. Otherwise
+	// Kafka Connect allows one.
 	Idempotent bool
 }
 
-// DocumentedDebezium has the defaults of the connector and of Kafka's producer, as
-// their documentation lists them.
+// DocumentedDebezium returns the defaults of the connector and of Kafka's producer, as their documentation
+// lists them.
 func DocumentedDebezium() DebeziumConfig {
 	return DebeziumConfig{
 		BatchSize: 2048, QueueSize: 8192, PollInterval: 500 * time.Millisecond,
@@ -34,17 +34,17 @@ func DocumentedDebezium() DebeziumConfig {
 	}
 }
 
-// BestDebezium is for throughput: large batches, a queue of several of them, and a producer
-// that has more than one request in flight and lingers. BenchmarkDebeziumSweep found it the
-// fastest of its settings.
+// BestDebezium returns a configuration for throughput: large batches, a queue of several batches, and a
+// producer that has more than one request in flight and lingers. It was the fastest in
+// BenchmarkDebeziumSweep.
 func BestDebezium() DebeziumConfig {
 	cfg := PromptDebezium()
 	cfg.Linger = 5 * time.Millisecond
 	return cfg
 }
 
-// PromptDebezium is for latency: it neither lingers nor waits for a batch to become full.
-// BenchmarkDebeziumLatencySweep compares it with others.
+// PromptDebezium returns a configuration for latency: it neither lingers nor waits for a batch to become
+// full. BenchmarkDebeziumLatencySweep compares it with others.
 func PromptDebezium() DebeziumConfig {
 	return DebeziumConfig{
 		BatchSize: 8192, QueueSize: 32_768, PollInterval: time.Millisecond,
@@ -62,7 +62,7 @@ func (c DebeziumConfig) String() string {
 		c.BatchSize, c.PollInterval, c.ProducerBatch>>10, c.Linger, flying)
 }
 
-// Tuning is the configuration as properties of the connector.
+// Tuning returns the configuration as properties of the connector.
 func (c DebeziumConfig) Tuning() map[string]string {
 	tuning := map[string]string{
 		"max.batch.size":               strconv.Itoa(c.BatchSize),
@@ -78,8 +78,8 @@ func (c DebeziumConfig) Tuning() map[string]string {
 	return tuning
 }
 
-// settings are the connector's settings: the table as in its documentation, through the outbox
-// event router to one topic. Only the events are sent, without a schema.
+// settings returns the connector's settings: the table of its documentation, through the outbox event
+// router to one topic. Only the events are sent, without a schema.
 func (c DebeziumConfig) settings(db *pgx.ConnConfig, topic string) map[string]string {
 	settings := c.Tuning()
 	maps.Copy(settings, map[string]string{

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// Drained is the time that it took to carry a backlog.
+// Drained contains the times that it took to carry a backlog.
 type Drained struct {
 	// Whole is the time from the request to start the connector until all records were in the topic.
 	Whole time.Duration
@@ -17,9 +17,9 @@ type Drained struct {
 	Streaming time.Duration
 }
 
-// Drain starts the connector, which must be stopped, waits until messages are in the topic, and
-// stops it. Messages must be all messages written since the last run. Nothing reads the topic
-// before that, since a consumer would use processor time.
+// Drain starts the connector, which must be stopped, waits until messages are in the topic, and stops the
+// connector. messages must be all messages that were written since the last run. The topic is read only
+// after that, since a consumer would use processor time.
 func (d *Debezium) Drain(ctx context.Context, messages []outbox.Message) (Drained, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -39,11 +39,11 @@ func (d *Debezium) Drain(ctx context.Context, messages []outbox.Message) (Draine
 		return Drained{}, err
 	}
 	took.Streaming, err = d.arrived(ctx, from, messages)
-	took.Streaming = max(took.Streaming, time.Millisecond) // as fine as the broker's clock is
+	took.Streaming = max(took.Streaming, time.Millisecond) // the resolution of the broker's clock
 	return took, err
 }
 
-// awaitCount waits until the topic has as many more records than there were.
+// awaitCount waits until the topic has count more records than at from.
 func (d *Debezium) awaitCount(ctx context.Context, from offsets, count int) error {
 	every := time.NewTicker(10 * time.Millisecond)
 	defer every.Stop()

@@ -10,11 +10,11 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// debeziumTable is the outbox table, with its schema.
+// debeziumTable is the name of the outbox table, with its schema.
 const debeziumTable = "public.outbox"
 
-// createDebeziumTable creates the table of the outbox event router's documentation. The
-// payload is of the type that needs no conversion.
+// createDebeziumTable creates the table of the outbox event router's documentation. The payload has the
+// type that needs no conversion.
 func createDebeziumTable(ctx context.Context, pool *pgxpool.Pool) error {
 	_, err := pool.Exec(ctx, `CREATE TABLE `+debeziumTable+` (
 		id uuid PRIMARY KEY,

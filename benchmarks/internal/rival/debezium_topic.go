@@ -16,11 +16,11 @@ type arrivals struct {
 	admin   *kadm.Client
 }
 
-// offsets are where the partitions of the topic end, or ended.
+// offsets are the ends of the topic's partitions at some time.
 type offsets kadm.ListedOffsets
 
-// newArrivals makes the broker stamp the topic's records from now on with the time of the append.
-// The caller must close the result.
+// newArrivals makes the broker stamp the topic's records from now on with the time at which it appends
+// them. The caller must close the result.
 func newArrivals(ctx context.Context, brokers []string, topic string) (*arrivals, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
@@ -53,7 +53,7 @@ func (a *arrivals) ends(ctx context.Context) (offsets, error) {
 	return offsets(listed), nil
 }
 
-// beyond is the number of offsets between from and o.
+// beyond returns how many offsets are between from and o.
 func (o offsets) beyond(from offsets) (n int64) {
 	kadm.ListedOffsets(o).Each(func(end kadm.ListedOffset) {
 		n += end.Offset - from[end.Topic][end.Partition].Offset
@@ -61,9 +61,9 @@ func (o offsets) beyond(from offsets) (n int64) {
 	return n
 }
 
-// read reads from there until it has seen the ids in the headers that the outbox event router
-// writes, and removes them. It returns the time between the first and the last of these by the
-// broker's clock. Records of other ids may be among them: delivery is at least once.
+// read reads the topic from the given offsets until it has seen the ids, in the headers that the outbox
+// event router writes. It removes them from the map. It returns the time between the first and the last of
+// these records by the broker's clock. Other records may be among them, since delivery is at least once.
 func (a *arrivals) read(ctx context.Context, from offsets, ids map[string]struct{}) (time.Duration, error) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(a.brokers...),
 		kgo.ConsumePartitions(kadm.ListedOffsets(from).KOffsets()))

@@ -18,10 +18,10 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// keyMetadata is where the forwarder's messages carry their key.
+// keyMetadata is the metadata in which the forwarder's messages carry their key.
 const keyMetadata = "partition_key"
 
-// forwarderTopic names the forwarder's table, which watermill-sql gives a prefix.
+// forwarderTopic is the topic that names the forwarder's table. watermill-sql adds a prefix.
 const (
 	forwarderTopic = "forwarder"
 	forwarderTable = "watermill_" + forwarderTopic
@@ -43,8 +43,8 @@ func BestForwarder() ForwarderConfig {
 	return ForwarderConfig{BatchSize: 1000, PayloadType: "BYTEA"}
 }
 
-// BestForwarderQueue is the same with the queue schema. The sweep found no difference between the
-// two schemas that is larger than its noise.
+// BestForwarderQueue is BestForwarder with the queue schema. In the sweep, the two schemas differ by less
+// than the noise.
 func BestForwarderQueue() ForwarderConfig {
 	cfg := BestForwarder()
 	cfg.Queue = true
@@ -61,7 +61,7 @@ type Forwarder struct {
 	offsets wsql.OffsetsAdapter
 }
 
-// NewForwarder does not connect yet.
+// NewForwarder returns a forwarder that is not connected yet.
 func NewForwarder(pool *pgxpool.Pool, brokers []string, cfg ForwarderConfig) *Forwarder {
 	payload := func(string) string { return cfg.PayloadType }
 	f := &Forwarder{pool: pool, brokers: brokers}
@@ -91,8 +91,8 @@ func (f *Forwarder) Fill(ctx context.Context, messages []outbox.Message) error {
 	return nil
 }
 
-// Refill is Fill for a table that may still have rows: the queue schema keeps those of a batch that
-// the forwarder had not settled when it ended.
+// Refill is Fill for a table that may still have rows: the queue schema keeps the rows of a batch that the
+// forwarder had not settled when it ended.
 func (f *Forwarder) Refill(ctx context.Context, messages []outbox.Message) error {
 	if err := f.initialize(); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (f *Forwarder) publish(tx pgx.Tx, messages []outbox.Message) error {
 func (f *Forwarder) subscriber(group string) (*wsql.Subscriber, error) {
 	sub, err := wsql.NewSubscriber(wsql.BeginnerFromPgx(f.pool), wsql.SubscriberConfig{
 		ConsumerGroup:  group,
-		PollInterval:   10 * time.Millisecond, // with a backlog there is nothing to wait for
+		PollInterval:   10 * time.Millisecond, // with a backlog the forwarder never waits for this
 		SchemaAdapter:  f.schema,
 		OffsetsAdapter: f.offsets,
 	}, nil)
@@ -146,9 +146,9 @@ func (f *Forwarder) subscriber(group string) (*wsql.Subscriber, error) {
 	return sub, nil
 }
 
-// Drain forwards count messages as a consumer group that starts at the oldest (the queue
-// schema takes none: group is "" there), and returns how long that took, from the first
-// read to the last acknowledgement.
+// Drain forwards count messages as a consumer group that starts at the oldest message. With the queue
+// schema group is "", since that has no groups. It returns how long that took, from the first read to the
+// last acknowledgement.
 func (f *Forwarder) Drain(ctx context.Context, group string, count int) (took time.Duration, err error) {
 	var seen atomic.Int64
 	done := make(chan struct{})
@@ -185,7 +185,7 @@ func (f *Forwarder) open(
 	return fwd, pub, nil
 }
 
-// runUntil runs fwd until done is closed and returns the time between.
+// runUntil runs fwd until done is closed and returns how long that took.
 func runUntil(ctx context.Context, fwd *forwarder.Forwarder, done <-chan struct{}) (took time.Duration, err error) {
 	ended := make(chan error, 1)
 	began := time.Now()
@@ -202,7 +202,7 @@ func runUntil(ctx context.Context, fwd *forwarder.Forwarder, done <-chan struct{
 	}
 }
 
-// tellingPublisher reports each message that was published.
+// tellingPublisher is a publisher that reports each message that it has published.
 type tellingPublisher struct {
 	message.Publisher
 

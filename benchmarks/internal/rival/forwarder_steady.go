@@ -28,7 +28,7 @@ const PlainTable = "watermill_" + plainTopic
 
 const plainTopic = "events"
 
-// MigratePlain creates it.
+// MigratePlain creates PlainTable.
 func (f *Forwarder) MigratePlain(ctx context.Context) error {
 	sub, err := f.subscriber("")
 	if err != nil {
@@ -40,8 +40,8 @@ func (f *Forwarder) MigratePlain(ctx context.Context) error {
 	return sub.Close()
 }
 
-// Insert publishes messages to watermill-sql in tx like the forwarder's, but without the
-// forwarder's envelope.
+// Insert publishes messages like the forwarder's to watermill-sql in tx, but without the forwarder's
+// envelope.
 func (f *Forwarder) Insert(_ context.Context, tx pgx.Tx, messages ...outbox.Message) error {
 	pub, err := wsql.NewPublisher(wsql.TxFromPgx(tx), wsql.PublisherConfig{SchemaAdapter: f.schema}, nil)
 	if err != nil {

@@ -21,21 +21,22 @@ type PublisherConfig struct {
 	Batch int
 }
 
-// BestPublisher has many callers, whose messages sarama sends together. Publish waits for each
-// message of a call before it sends the next. Runs of BenchmarkPublisherSweep disagree on the
-// fastest number of callers above a thousand; fewer are slower.
+// BestPublisher returns a configuration with many callers, whose messages sarama sends together. Publish
+// waits for each message of a call before it sends the next. Runs of BenchmarkPublisherSweep disagree on
+// the fastest number of callers above a thousand; fewer are slower.
 func BestPublisher() PublisherConfig {
 	return PublisherConfig{Callers: 5000, Batch: 100}
 }
 
-// SerialPublisher publishes as a router or the forwarder does: one message after the other.
+// SerialPublisher returns a configuration that publishes as a router or the forwarder does: one message
+// after the other.
 func SerialPublisher() PublisherConfig {
 	return PublisherConfig{Callers: 1, Batch: 1}
 }
 
-// Publisher is watermill-kafka's publisher without a database behind it, with its default settings,
-// which ask for the acknowledgement of the leader. If the callers divide the keys, the messages of
-// a key are always sent by the same caller.
+// Publisher is watermill-kafka's publisher without a database behind it, with its default settings, which
+// request the acknowledgement of the leader. If the callers divide the keys, the messages of a key are
+// always sent by the same caller.
 type Publisher struct {
 	publisher *kafka.Publisher
 	cfg       PublisherConfig

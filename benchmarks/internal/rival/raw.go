@@ -20,7 +20,7 @@ type Raw struct {
 	client *kgo.Client
 }
 
-// NewRaw connects to brokers, with the settings of newClient and then options.
+// NewRaw returns a producer with the settings of newClient, followed by options.
 func NewRaw(brokers []string, options ...kgo.Opt) (*Raw, error) {
 	client, err := newClient(brokers, options...)
 	if err != nil {
@@ -29,9 +29,8 @@ func NewRaw(brokers []string, options ...kgo.Opt) (*Raw, error) {
 	return &Raw{client: client}, nil
 }
 
-// newClient returns the producer of all rivals that may choose one. Batches are as large as a topic
-// allows by default, nothing lingers, and the buffer never makes the producer wait. The given
-// options come after that.
+// newClient returns the producer of all rivals that may choose one. Batches are as large as a topic allows
+// by default, nothing lingers, and the buffer never makes the producer wait. options come last.
 func newClient(brokers []string, options ...kgo.Opt) (*kgo.Client, error) {
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(brokers...),
@@ -97,7 +96,8 @@ func KafkaRecords(topic string, messages []outbox.Message, at time.Time) []kgo.R
 	return records
 }
 
-// WithoutHeaders returns copies of records without headers: the usual load to measure a producer.
+// WithoutHeaders returns copies of records without headers. Producers are usually measured with such
+// records.
 func WithoutHeaders(records []kgo.Record) []kgo.Record {
 	bare := slices.Clone(records)
 	for i := range bare {

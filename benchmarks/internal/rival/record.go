@@ -9,8 +9,7 @@ import (
 // fillChunk is the number of messages in a transaction of Fill.
 const fillChunk = 1000
 
-// kafkaRecord is a message as a relay without a protocol of its own sends it: key, value, and the
-// id for deduplication.
+// kafkaRecord returns a message as a simple relay would send it: key, value, and the id for deduplication.
 func kafkaRecord(id, topic, key string, payload []byte) *kgo.Record {
 	return &kgo.Record{
 		Topic: topic, Key: []byte(key), Value: payload,

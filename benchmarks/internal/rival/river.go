@@ -19,23 +19,23 @@ import (
 
 // RiverConfig is the variable part of a sweep over river.
 type RiverConfig struct {
-	// Workers is the number of jobs at once.
+	// Workers is the number of jobs that run at the same time.
 	Workers int
-	// Cooldown is the shortest time between two reads of jobs, 1 ms or more. Jobs are
-	// read when others have finished.
+	// Cooldown is the shortest time between two reads of jobs, at least 1 ms. Jobs are read when others
+	// have finished.
 	Cooldown time.Duration
-	// Poll is the longest time between two reads of jobs, Cooldown or more.
+	// Poll is the longest time between two reads of jobs, at least Cooldown.
 	Poll time.Duration
 }
 
-// BestRiver has the times of river's own benchmark, and the number of workers that a
-// comment there calls the best. BenchmarkRiverSweep found them fastest here, too.
+// BestRiver returns the times of river's own benchmark, and the number of workers that a comment there
+// calls the best. They were the fastest in BenchmarkRiverSweep, too.
 func BestRiver() RiverConfig {
 	return RiverConfig{Workers: 1000, Cooldown: 2 * time.Millisecond, Poll: 20 * time.Millisecond}
 }
 
-// River is a queue of jobs in Postgres, with a worker that sends the message of a job to Kafka. The
-// job is done when Kafka has acknowledged the message, and is marked soon after, together with
+// River is a queue of jobs in Postgres, with a worker that sends the message of a job to Kafka. The job is
+// done when Kafka has acknowledged the message. It is marked as completed soon after, together with
 // others. Jobs of one key are worked at the same time, so their order is lost.
 type River struct {
 	pool    *pgxpool.Pool
@@ -43,7 +43,7 @@ type River struct {
 	cfg     RiverConfig
 }
 
-// NewRiver does not connect yet.
+// NewRiver returns a River that is not connected yet.
 func NewRiver(pool *pgxpool.Pool, brokers []string, cfg RiverConfig) *River {
 	return &River{pool: pool, brokers: brokers, cfg: cfg}
 }
@@ -132,7 +132,7 @@ func (r *River) client(worker *publishWorker) (*river.Client[pgx.Tx], error) {
 	})
 }
 
-// completed checks that all of the jobs count as done.
+// completed checks that all jobs are marked as completed.
 func (r *River) completed(ctx context.Context, count int) error {
 	var got int
 	err := r.pool.QueryRow(ctx, "SELECT count(*) FROM river_job WHERE state = 'completed'").Scan(&got)

@@ -19,7 +19,7 @@ import (
 type SkipLockedConfig struct {
 	// Batch is the number of rows in a transaction.
 	Batch int
-	// Workers is the number of transactions at once.
+	// Workers is the number of transactions at the same time.
 	Workers int
 }
 
@@ -41,7 +41,7 @@ type SkipLocked struct {
 	cfg     SkipLockedConfig
 }
 
-// NewSkipLocked does not connect yet.
+// NewSkipLocked returns a SkipLocked that is not connected yet.
 func NewSkipLocked(pool *pgxpool.Pool, brokers []string, cfg SkipLockedConfig) *SkipLocked {
 	return &SkipLocked{pool: pool, brokers: brokers, cfg: cfg}
 }
@@ -86,8 +86,8 @@ func (s *SkipLocked) insert(ctx context.Context, messages []outbox.Message) erro
 	return err
 }
 
-// Drain publishes all count rows, and returns how long that took,
-// from connecting to Kafka to the last commit.
+// Drain publishes all count rows. It returns how long that took, from connecting to Kafka to the last
+// commit.
 func (s *SkipLocked) Drain(ctx context.Context, count int) (time.Duration, error) {
 	began := time.Now()
 	client, err := newClient(s.brokers)

@@ -13,13 +13,13 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Relay records the activity of a relay of one slot. It is a hook of the relay, and a tracer of its
-// connection, which takes the tracer of its outbox's pool. Nothing may fail while it records, since
-// it identifies records by the order in which they were read and sent.
+// Relay records the activity of a relay with one slot. It is a hook of the relay, and the tracer of the
+// relay's connection, which inherits the tracer of its outbox's pool. Nothing may fail while it records,
+// since it identifies records by the order in which they are read and sent.
 type Relay struct {
 	mu    sync.Mutex
 	began time.Time
-	page  time.Time // when the last statement for a page was sent
+	page  time.Time // when the last statement that reads a page was sent
 	reads []look
 	sent  []sent // in the order of the sends
 	now   func() time.Time
@@ -34,10 +34,10 @@ var (
 // NewRelay returns a Relay that measures times from began.
 func NewRelay(began time.Time) *Relay { return &Relay{began: began, now: time.Now} }
 
-// Began is the zero of the times.
+// Began returns the time from which the others are measured.
 func (r *Relay) Began() time.Time { return r.began }
 
-// look is a look that has found records.
+// look is a read of the relay that has returned records.
 type look struct {
 	from, page, until time.Duration
 	records           int
@@ -49,7 +49,8 @@ type sent struct {
 	from, until time.Duration
 }
 
-// TraceQueryStart implements pgx.QueryTracer. Only a page asks for payloads.
+// TraceQueryStart implements pgx.QueryTracer. It recognises the statement that reads a page, since only
+// that one selects payloads.
 func (r *Relay) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	if strings.Contains(data.SQL, "o.payload") {
 		r.mu.Lock()
@@ -71,7 +72,7 @@ func (r *Relay) OnRelayRead(_ context.Context, e relay.ReadEvent) {
 	}
 	now := r.now()
 	l := look{from: now.Add(-e.Took).Sub(r.began), page: r.page.Sub(r.began), until: now.Sub(r.began), records: e.Records}
-	l.page = max(l.page, l.from) // a page that the tracer did not see counts as page entirely
+	l.page = max(l.page, l.from) // if the tracer did not see the statement, the whole read counts as page
 	r.reads = append(r.reads, l)
 }
 
@@ -86,7 +87,7 @@ func (r *Relay) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	}
 }
 
-// Messages are the paths of the messages that have arrived. Due and committed are the times of a
+// Messages returns the paths of the messages that have arrived. due and committed return times of a
 // message by its number.
 func (r *Relay) Messages(due, committed func(number int) time.Duration) []Message {
 	r.mu.Lock()

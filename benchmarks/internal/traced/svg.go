@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// The sizes of a drawing, in pixels. Rows is the maximum number of messages.
+// Sizes of a drawing, in pixels. rows is the maximum number of messages.
 const (
 	width, left, row, head, rows = 960, 70, 7, 70, 100
 )
 
-// colors are the colors of the stages.
+// colors returns the colors of the stages.
 func colors() [Stages]string {
 	return [Stages]string{"#8d6e63", "#bdbdbd", "#5c8fd6", "#2a5db0", "#e0a030", "#3f9b5c"}
 }
 
-// Draw writes an SVG with a bar for each of messages, the slowest above, from when it was due.
+// Draw writes an SVG with a bar for each message, from when it was due. The slowest is at the top.
 func Draw(w io.Writer, title string, messages []Message) error {
 	messages = messages[:min(len(messages), rows)]
 	longest := time.Millisecond

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// execute becomes the test binary of the package in whose directory it runs, told to skip
-// what the file of a selection names for that directory.
+// execute turns this process into the test binary of the package in whose directory it runs. It makes the
+// binary skip the tests that the file of a selection names for that directory.
 //
-// With -exec, go test does not ask a test for the log of the files and variables that it reads. The
-// log is the key of cached results, and go test still uses it if it exists.
+// With -exec, go test does not ask a test for the log of the files and variables that it reads. That log
+// is the key of cached results, and go test still uses it if it exists.
 func execute(args []string) error {
 	if len(args) < 2 {
 		return errors.New("exec: the file of a selection and a test binary are needed")

@@ -15,10 +15,10 @@ import (
 	"github.com/leat-go/leat/internal/testlevel"
 )
 
-// timesVariable names the file that gets the times of packages.
+// timesVariable is the environment variable with the name of the file that gets the times of packages.
 const timesVariable = "LEAT_TEST_TIMES"
 
-// shown is how many of the slowest packages are printed.
+// shown is the number of the slowest packages that are printed.
 const shown = 10
 
 // packageTime is how long the tests of a package took.
@@ -28,7 +28,7 @@ type packageTime struct {
 	passed  int // tests and sub-tests
 }
 
-// report prints the slowest packages and what ran.
+// report prints the slowest packages and a summary.
 func (r *run) report(events string, took time.Duration) error {
 	file, err := os.Open(events) //nolint:gosec // made by this run
 	if err != nil {
@@ -94,7 +94,7 @@ func appendLines[T fmt.Stringer](variable string, lines []T) error {
 	return file.Close()
 }
 
-// summary states what runs and how to run the rest.
+// summary returns what has run, and how to run the rest.
 func (r *run) summary() string {
 	chosen, left := counts(r.selection.Chosen), counts(r.selection.Left)
 	text := fmt.Sprintf("%s, of %d packages", chosen, len(r.selection.Packages))
@@ -104,7 +104,7 @@ func (r *run) summary() string {
 	return text + "; `make test-all` runs the rest: " + left
 }
 
-// counts lists tests by level; it is empty if there are none.
+// counts lists numbers of tests by level. It is empty if there are none.
 func counts(byLevel map[testlevel.Level]int) string {
 	var parts []string
 	for _, level := range testlevel.Levels() {

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// flakesVariable names the file that gets a line for each flaky test.
+// flakesVariable is the environment variable with the name of the file that gets a line for each flaky
+// test.
 const flakesVariable = "LEAT_TEST_FLAKES"
 
 // failure is a test that failed.
@@ -20,14 +21,14 @@ type failure struct{ pkg, test string }
 
 func (f failure) String() string { return f.pkg + " " + f.test }
 
-// failures returns the tests that failed in events of go test, without their sub-tests. Sure is the
-// evidence that running them again can prove nothing: a data race, a panic, or a package that
-// failed although its tests passed, as it does for a leak. It is empty otherwise. A panic in the
-// output of a test that passed belongs to a process that the test has killed.
+// failures returns the tests that failed according to the events of go test, without their sub-tests. If
+// running them again would prove nothing, sure is the evidence: a data race, a panic, or a package that
+// failed although its tests passed, as it does for a leak. Otherwise sure is empty. A panic in the output
+// of a test that passed belongs to a process that the test has killed.
 func failures(events io.Reader) (failed []failure, sure string, err error) {
 	decoder := json.NewDecoder(bufio.NewReader(events))
-	broken := map[string]bool{}    // by package
-	panics := map[failure]string{} // by the test that printed it
+	broken := map[string]bool{}    // by package, whether it failed
+	panics := map[failure]string{} // by test, the panic that it printed
 	for {
 		var event struct{ Action, Package, Test, Output string }
 		if err := decoder.Decode(&event); errors.Is(err, io.EOF) {

@@ -28,8 +28,8 @@ type run struct {
 	root      string
 	levels    string
 	commit    int
-	reruns    int      // how many failed tests are run once more at most
-	flags     []string // of go test
+	reruns    int      // most failed tests that are run once more
+	flags     []string // flags of go test
 	packages  []*testlevel.Package
 	selection testlevel.Selection
 }
@@ -73,10 +73,10 @@ func newRun(ctx context.Context, name string, args []string) (*run, error) {
 	return r, nil
 }
 
-// tools is the go.mod of the tools, from the root.
+// tools is the path of the tools' go.mod, from the root.
 const tools = ".ci/tools/go.mod"
 
-// findRoot returns the directory above this one that has the tools.
+// findRoot returns the nearest directory, this one or one above it, that contains tools.
 func findRoot() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -92,8 +92,8 @@ func findRoot() (string, error) {
 	}
 }
 
-// commitNumber counts the commits up to HEAD. A shallow clone does not have all commits: there the
-// commit's hash is the number.
+// commitNumber returns the number of commits up to HEAD. A shallow clone does not have all commits; for it
+// the number is derived from the commit's hash.
 func commitNumber(ctx context.Context) (int, error) {
 	shallow, err := output(ctx, "git", "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -183,7 +183,7 @@ func (r *run) test(ctx context.Context) error {
 	return failed
 }
 
-// gotestsum returns the path of the tool, built.
+// gotestsum builds the tool and returns its path.
 func (r *run) gotestsum(ctx context.Context) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile="+filepath.Join(r.root, tools), "gotestsum") //nolint:gosec // our own sources
 	cmd.Dir = r.root
@@ -191,8 +191,8 @@ func (r *run) gotestsum(ctx context.Context) (string, error) {
 	return outputOf(cmd)
 }
 
-// kept is a directory for files that must have the same path in each run: go test's cached results
-// depend on the path.
+// kept returns a directory for files whose paths must be the same in each run, since go test's cached
+// results depend on the paths.
 func kept() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -202,7 +202,7 @@ func kept() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// keepSelf copies this program.
+// keepSelf copies this program into that directory.
 func (r *run) keepSelf() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
