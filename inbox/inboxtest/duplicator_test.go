@@ -27,8 +27,8 @@ func TestDuplicator_IsRepeatable(t *testing.T) {
 	require.NotEqual(t, want, publish(t, d.Publisher, numbered(100, "m")...))
 }
 
-// TestDuplicator_Repeats: nothing is lost or moved, and repeats are as many and as
-// late as they may be.
+// TestDuplicator_Repeats: nothing is lost or reordered, and the number and the delay of repeats are within
+// their bounds.
 func TestDuplicator_Repeats(t *testing.T) {
 	t.Parallel()
 	msgs := numbered(500, "m")
@@ -68,8 +68,7 @@ func TestDuplicator_Repeats(t *testing.T) {
 	}
 }
 
-// TestDuplicator_MirrorsTheFirst: the fate of the message is that of its first
-// copy.
+// TestDuplicator_MirrorsTheFirst: a message is acked or nacked like its first copy.
 func TestDuplicator_MirrorsTheFirst(t *testing.T) {
 	t.Parallel()
 	msgs := numbered(2, "m")
@@ -93,7 +92,7 @@ func TestDuplicator_MirrorsTheFirst(t *testing.T) {
 	require.NoError(t, sub.Close())
 }
 
-// TestDuplicator_Ends: also while nobody listens.
+// TestDuplicator_Ends: a duplicator ends even if its messages are not read.
 func TestDuplicator_Ends(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@ import (
 	"github.com/leat-go/leat/inbox/inboxtest"
 )
 
-// A test's subscriber that repeats messages, the same ones in each run.
+// This subscriber of a test repeats messages, the same ones in each run.
 func ExampleDuplicator() {
 	sub, err := inboxtest.Duplicator{Seed: 2, Late: 2}.Subscriber(newStream(numbered(5, "order-")...))
 	if err != nil {
@@ -39,7 +39,7 @@ func ExampleDuplicator() {
 	// <nil>
 }
 
-// A publisher that mixes up the messages of different keys.
+// This publisher mixes up the messages of different keys.
 func ExampleReorderer() {
 	shelf := &shelf{}
 	pub, err := inboxtest.Reorderer{Seed: 4, Key: keyOf}.Publisher(shelf)

@@ -1,4 +1,4 @@
 package inboxtest
 
-// PositionChecks are those of RunPositions, for their controls.
+// PositionChecks returns the checks of RunPositions, for their negative controls.
 var PositionChecks = positionChecks

@@ -31,8 +31,8 @@ func TestReorderer_IsRepeatable(t *testing.T) {
 	})
 }
 
-// TestReorderer_WithinAndAcrossKeys: nothing is lost, nothing goes further ahead
-// than the window, and with Key each key keeps its order.
+// TestReorderer_WithinAndAcrossKeys: nothing is lost, a message gets ahead by less than the window, and
+// with Key each key keeps its order.
 func TestReorderer_WithinAndAcrossKeys(t *testing.T) {
 	t.Parallel()
 	msgs := numbered(100, "a", "b", "c")
@@ -61,7 +61,7 @@ func TestReorderer_WithinAndAcrossKeys(t *testing.T) {
 	}
 }
 
-// TestReorderer_Lingers: a message that no other follows is let go.
+// TestReorderer_Lingers: a message that is held back is delivered even if no other message follows.
 func TestReorderer_Lingers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestReorderer_Lingers(t *testing.T) {
 	})
 }
 
-// TestReorderer_Ends: what is held back is nacked.
+// TestReorderer_Ends: messages that are held back at the end are nacked.
 func TestReorderer_Ends(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stream is a subscriber that has its messages in flight all at once.
+// stream is a subscriber that has all its messages in flight at once.
 type stream struct {
 	msgs    []*message.Message
 	endless bool
@@ -65,7 +65,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// shelf is a publisher that keeps the ids, by topic.
+// shelf is a publisher that keeps the ids of messages, by topic.
 type shelf struct {
 	ids    map[string][]string
 	closed bool
@@ -87,7 +87,7 @@ func (s *shelf) Close() error {
 	return nil
 }
 
-// numbered returns n messages of each key, in turn.
+// numbered returns n messages of each key, with the keys in turn.
 func numbered(n int, keys ...string) []*message.Message {
 	var msgs []*message.Message
 	for i := range n {
@@ -116,7 +116,7 @@ func publish(t *testing.T, decorate message.PublisherDecorator, msgs ...*message
 	return s.ids["topic"]
 }
 
-// receive acks what sub has, and returns the ids.
+// receive acks all messages of sub, and returns their ids.
 func receive(t *testing.T, decorate message.SubscriberDecorator, inner message.Subscriber) []string {
 	t.Helper()
 	sub, err := decorate(inner)
@@ -132,8 +132,8 @@ func receive(t *testing.T, decorate message.SubscriberDecorator, inner message.S
 	return ids
 }
 
-// TestI1_UnderRepeatsInAnyOrder: an inbox behind both has each effect once; without
-// it, as the negative control, there are more.
+// TestI1_UnderRepeatsInAnyOrder: behind a duplicator and a reorderer, an inbox makes each effect happen
+// once. Without the inbox, as the negative control, there are more effects.
 func TestI1_UnderRepeatsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	in, err := meminbox.New("tester", meminbox.Config{Config: inbox.Config{BusyDelay: inbox.NoDelay}})

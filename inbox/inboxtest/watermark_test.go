@@ -14,8 +14,8 @@ func TestPositions(t *testing.T) {
 	inboxtest.RunPositions(t, inboxtest.Features{}, func(*testing.T) inboxtest.PositionSubject { return newWatermarks("") })
 }
 
-// positionControls are rules that are broken, and what must come of it: by the name of a
-// check, words of its complaint.
+// positionControls returns rules to break, with the checks that must then fail and words of their
+// messages.
 func positionControls() map[string]map[string]string {
 	return map[string]map[string]string{
 		"effects outlive a rollback": {
@@ -46,7 +46,7 @@ func positionControls() map[string]map[string]string {
 	}
 }
 
-// TestNegativeControls_Positions: each check finds what it is for.
+// TestNegativeControls_Positions: each check notices the rule that it is meant for.
 func TestNegativeControls_Positions(t *testing.T) {
 	t.Parallel()
 	controlled := make(map[string]bool)

@@ -109,7 +109,7 @@ func (s *watermarkStore) of(source string, number int32) partition {
 	return partition{s.consumer, source, number}
 }
 
-// sound reports what is wrong with the name of a partition.
+// sound returns what is wrong with the name of a partition.
 func (s *watermarkStore) sound(topic, source string, number int32) error {
 	stored, canonical := ids.Map(source)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/outboxtest"
 )
 
-// TestFeaturesRuleOut shows what an adapter that promises less is spared.
+// TestFeaturesRuleOut shows which checks are skipped for an adapter that promises less.
 func TestFeaturesRuleOut(t *testing.T) {
 	t.Parallel()
 	whole := checkNames(outboxtest.Features{})

@@ -140,8 +140,8 @@ func TestBrokerAwaits(t *testing.T) {
 	})
 }
 
-// TestBrokerKeepsCopies changes a record after it was delivered, as a relay
-// does that reuses its page.
+// TestBrokerKeepsCopies changes a record after its delivery, as a relay does when it reuses the memory of
+// a page.
 func TestBrokerKeepsCopies(t *testing.T) {
 	t.Parallel()
 	broker := NewBroker()

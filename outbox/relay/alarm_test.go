@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestAlarm_Ends when its cause is gone, once, and can be raised again.
+// TestAlarm_Ends: an alarm ends once when its cause is gone, and can be raised again.
 func TestAlarm_Ends(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{Policies: []relay.Policy{{Action: relay.Block}}, PollMax: time.Second}
@@ -40,8 +40,7 @@ func TestAlarm_Ends(t *testing.T) {
 	})
 }
 
-// TestAlarm_EndsWithRun: a relay that does not look any more does not leave its alarms
-// behind.
+// TestAlarm_EndsWithRun: the alarms of a relay end when the relay stops.
 func TestAlarm_EndsWithRun(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{MaxHeld: 1, PageSize: 2, PollMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
@@ -59,8 +58,7 @@ func TestAlarm_EndsWithRun(t *testing.T) {
 	})
 }
 
-// TestAlarm_EndsWithTheLease: of two relays that take turns, the one that leads raises
-// the alarms.
+// TestAlarm_EndsWithTheLease: of two relays that take turns, the one that leads raises the alarms.
 func TestAlarm_EndsWithTheLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,8 +114,8 @@ func TestHooks_Panic(t *testing.T) {
 	})
 }
 
-// TestAlarm_ServerChanged: whoever leads raises it, for an hour after the change was noticed, and
-// another change raises it anew.
+// TestAlarm_ServerChanged: the relay that leads raises the alarm until an hour after the change was
+// noticed. Another change raises it again.
 func TestAlarm_ServerChanged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

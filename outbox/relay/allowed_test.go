@@ -17,9 +17,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestS18_TopicsThatAreNotAllowed: what somebody has enqueued for another destination
-// reaches no sink. Policies decide about it at once; other topics do not notice, and a
-// redrive through a relay that allows the topic sends it in order.
+// TestS18_TopicsThatAreNotAllowed: a message for a destination that is not allowed does not reach any
+// sink. Its policy decides at once what happens to it. Other topics are not affected, and a redrive
+// through a relay that allows the topic sends it in order.
 func TestS18_TopicsThatAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{
@@ -67,7 +67,8 @@ func TestS18_TopicsThatAreNotAllowed(t *testing.T) {
 	})
 }
 
-// TestS18_PausedBeforeNotAllowed: nothing is decided about a topic while it is paused.
+// TestS18_PausedBeforeNotAllowed: while a topic is paused, its messages are left alone even if the topic
+// is not allowed.
 func TestS18_PausedBeforeNotAllowed(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{AllowedTopics: []string{"orders"}}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
@@ -85,8 +86,8 @@ func TestS18_PausedBeforeNotAllowed(t *testing.T) {
 	})
 }
 
-// TestS18_TopicsThatAreNotAllowedInATransaction: a sink with positions of its own has what
-// stands before such a record, and its slot stands there, with an alarm.
+// TestS18_TopicsThatAreNotAllowedInATransaction: a sink that keeps positions gets the records before one
+// that is not allowed. Then its slot stops there and an alarm is raised.
 func TestS18_TopicsThatAreNotAllowedInATransaction(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,8 +110,8 @@ func TestS18_TopicsThatAreNotAllowedInATransaction(t *testing.T) {
 	})
 }
 
-// TestS18_TopicsOfStrangersAreForgotten: a topic whose records can never be delivered is not remembered for as
-// long as the lease lasts, however many there are; one that is out is.
+// TestS18_TopicsOfStrangersAreForgotten: however many there are, topics whose records can never be
+// delivered are not remembered for the rest of the term. A topic with an outage is remembered.
 func TestS18_TopicsOfStrangersAreForgotten(t *testing.T) {
 	t.Parallel()
 	r, err := relay.New(newFakeLog(0).source(), takesAll(0), relay.Config{})

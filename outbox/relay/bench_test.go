@@ -30,8 +30,8 @@ func benchRecords(n int) []outbox.Record {
 	return records
 }
 
-// benchSource is a log that costs nothing to read, so that what is measured is the
-// relay. Each session begins anew.
+// benchSource is a log that costs nothing to read, so that the benchmark measures the relay. Each session
+// begins at the start.
 type benchSource struct{ records []outbox.Record }
 
 func (*benchSource) Check(context.Context) error { return nil }
@@ -60,14 +60,14 @@ func (*benchSession) Renew(context.Context, time.Duration) error { return nil }
 
 func (*benchSession) Release(context.Context) error { return nil }
 
-// benchSink acknowledges everything, from memory that is there.
+// benchSink acknowledges everything without allocating memory.
 type benchSink struct{ results []outbox.Result }
 
 func (s *benchSink) Send(_ context.Context, records []outbox.Record) []outbox.Result {
 	return s.results[:len(records):len(records)]
 }
 
-// benchHook looks at all that a relay does while nothing goes wrong.
+// benchHook observes everything that a relay does while nothing goes wrong.
 type benchHook struct{ published, settled int }
 
 func (h *benchHook) OnRelaySend(_ context.Context, e relay.SendEvent) {
@@ -80,8 +80,8 @@ func (*benchHook) OnRelayLease(context.Context, relay.LeaseEvent) {}
 
 func (*benchHook) OnRelayError(context.Context, relay.ErrorEvent) {}
 
-// BenchmarkRunOnce relays a log whose source and sink cost nothing: what is left is
-// the relay's own work. An op is a run; ns/record is what it comes to for one.
+// BenchmarkRunOnce relays a log whose source and sink cost nothing, so that only the relay's own work is
+// left. An op is a run; ns/record is the time for one record.
 func BenchmarkRunOnce(b *testing.B) {
 	hook := &benchHook{}
 	for _, bench := range []struct {
@@ -138,7 +138,7 @@ func BenchmarkFunc(b *testing.B) {
 	}
 }
 
-// BenchmarkState asks a relay for what it knows of itself, as a health check does.
+// BenchmarkState asks a relay for its State, as a health check does.
 func BenchmarkState(b *testing.B) {
 	r, err := relay.New(&benchSource{}, &benchSink{}, relay.Config{})
 	require.NoError(b, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO8_AllOutProbesWithOneRecord: while everything is out nothing is set aside,
-// and one record is tried at a time.
+// TestO8_AllOutProbesWithOneRecord: while every topic has an outage nothing is set aside, and one record
+// at a time is tried.
 func TestO8_AllOutProbesWithOneRecord(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{BackoffMin: time.Second, BackoffMax: 10 * time.Second, Policies: []relay.Policy{{Attempts: 1}}}
@@ -49,8 +49,8 @@ func TestO8_AllOutProbesWithOneRecord(t *testing.T) {
 	})
 }
 
-// TestO8_OutageOfOneTopic: its records are set aside without an attempt, probes
-// are one at a time, and the others do not wait.
+// TestO8_OutageOfOneTopic: the topic's records are set aside without an attempt, there is one probe at a
+// time, and other topics do not wait.
 func TestO8_OutageOfOneTopic(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{BackoffMin: time.Second, BackoffMax: 10 * time.Second, PollMax: time.Second, Policies: []relay.Policy{{Attempts: 1}}}
@@ -90,9 +90,8 @@ func TestO8_OutageOfOneTopic(t *testing.T) {
 	})
 }
 
-// TestO8_MisclassifiedOutage: failures of many keys, nothing between them
-// succeeding, are taken for an outage: nothing is set aside, and only the record
-// that is tried has an attempt.
+// TestO8_MisclassifiedOutage: failures of many keys without a success in between count as an outage.
+// Nothing is set aside, and only the record that is tried gets an attempt.
 func TestO8_MisclassifiedOutage(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{BackoffMin: time.Second, BackoffMax: 10 * time.Second}
@@ -119,8 +118,8 @@ func TestO8_MisclassifiedOutage(t *testing.T) {
 	})
 }
 
-// TestO7_ManyPoisonedKeys: five keys that fail in a row look like an outage, but
-// do not keep the others for long.
+// TestO7_ManyPoisonedKeys: five keys that fail in a row look like an outage, but do not delay the other
+// keys for long.
 func TestO7_ManyPoisonedKeys(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{PageSize: 6, BackoffMin: time.Second, BackoffMax: 10 * time.Second, PollMax: time.Second}
@@ -141,7 +140,7 @@ func TestO7_ManyPoisonedKeys(t *testing.T) {
 	})
 }
 
-// checkedLab is a lab whose sink reports whether it answers as a whole.
+// checkedLab is a lab with a sink that can report whether its destination answers at all.
 type checkedLab struct {
 	*lab
 
@@ -150,9 +149,8 @@ type checkedLab struct {
 
 func (c *checkedLab) Check(context.Context) error { return c.err }
 
-// TestO7_BehindAnOutageUnseen: pages for a topic that is out hide another topic
-// that nobody has seen yet. Where the sink says that it answers they are set
-// aside, slowly, else not.
+// TestO7_BehindAnOutageUnseen: pages for a topic with an outage hide another topic that was not read yet.
+// If the sink reports that its destination answers, they are set aside, slowly. Otherwise they are not.
 func TestO7_BehindAnOutageUnseen(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]error{"answers": nil, "does not answer": errBroker} {

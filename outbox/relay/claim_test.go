@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// slowAnswer is a source whose lease is taken some time before it says so.
+// slowAnswer is a source that takes the lease at once, but answers some time later.
 type slowAnswer struct {
 	*fakeSource
 
@@ -31,8 +31,8 @@ func (s slowAnswer) Acquire(ctx context.Context, ttl time.Duration) (driver.Sess
 	return session, wait.For(ctx, s.takes)
 }
 
-// TestStopWhileTheLeaseIsClaimed_O13 stops a relay whose claim is on its way: the lease
-// is free when it has stopped.
+// TestStopWhileTheLeaseIsClaimed_O13 stops a relay while its claim is in flight: after the stop the lease
+// is free.
 func TestStopWhileTheLeaseIsClaimed_O13(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestStopWhileTheLeaseIsClaimed_O13(t *testing.T) {
 	})
 }
 
-// TestStopWhileAClaimHangs_O13 does not wait longer for a source that does not answer
-// than a stop may take.
+// TestStopWhileAClaimHangs_O13 stops a relay while its source does not answer: the stop waits no longer
+// than it may.
 func TestStopWhileAClaimHangs_O13(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestStopWhileAClaimHangs_O13(t *testing.T) {
 	})
 }
 
-// somewhere is a source that says where it is.
+// somewhere is a source that reports its place.
 type somewhere struct {
 	*fakeSource
 
@@ -68,8 +68,8 @@ type somewhere struct {
 
 func (s *somewhere) Place(context.Context) (driver.Place, error) { return *s.place.Load(), nil }
 
-// TestO2_UnexpectedPlaceIsRefused at the start and before each term: an address can come to lead to
-// a copy.
+// TestO2_UnexpectedPlaceIsRefused: an unexpected place is refused at the start and before each term, since
+// an address can begin to lead to a copy.
 func TestO2_UnexpectedPlaceIsRefused(t *testing.T) {
 	t.Parallel()
 	here := driver.Place{Host: "db-1", Database: "shop", Instance: "7"}

@@ -10,8 +10,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestConfig_Invalid: errors name the field, its value, and the other value
-// where two conflict.
+// TestConfig_Invalid: errors name the field and its value, and the other value if two conflict.
 func TestConfig_Invalid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -10,9 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestCount_Allocations: what the relay itself allocates a thousand records, with hooks and
-// without. It guards the path of a page on which nothing fails: an allocation a record there,
-// such as a result that escapes or a map by key, makes it a hundred times as much.
+// TestCount_Allocations counts what the relay itself allocates for a thousand records, with hooks and
+// without. It guards the path of a page on which nothing fails. One more allocation per record there, such
+// as a result that escapes or a map by key, multiplies the count by a hundred.
 func TestCount_Allocations(t *testing.T) { //nolint:paralleltest // others would count, too
 	if race.Enabled {
 		t.Skip("the race detector allocates: make counts")

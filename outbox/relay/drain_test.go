@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO13_StopAwaitsTheAcks of the page that was sent; pages behind it are not
-// sent any more.
+// TestO13_StopAwaitsTheAcks: a stop waits for the answers for the page that was sent. Pages behind it are
+// not sent any more.
 func TestO13_StopAwaitsTheAcks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,8 +30,8 @@ func TestO13_StopAwaitsTheAcks(t *testing.T) {
 	})
 }
 
-// TestO13_StopIsBounded: by DrainTimeout, whether it is the sink, the position
-// or the release that hangs, and by nothing but them.
+// TestO13_StopIsBounded: a stop takes at most DrainTimeout, whether the sink, the position or the release
+// hangs. Nothing else delays it.
 func TestO13_StopIsBounded(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error {
@@ -71,8 +71,8 @@ func TestO13_StopIsBounded(t *testing.T) {
 	}
 }
 
-// TestO13_SlowSinkIsNoReasonToEnd: a drain that takes too long ends a term after
-// a failure of the source, and not Run.
+// TestO13_SlowSinkIsNoReasonToEnd: after a failure of the source, a drain that takes too long ends the
+// term, but not Run.
 func TestO13_SlowSinkIsNoReasonToEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestO13_SlowSinkIsNoReasonToEnd(t *testing.T) {
 	})
 }
 
-// TestO13_StopWhileWaiting: a relay that waits, for whatever, stops at once.
+// TestO13_StopWhileWaiting: a relay that waits, whatever for, stops at once.
 func TestO13_StopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

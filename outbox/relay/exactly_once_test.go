@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// fakeTransactions is a TransactionalSink in memory. What it has committed, with
-// the position, survives its incarnations.
+// fakeTransactions is a TransactionalSink in memory. The records and the position that it has committed
+// survive when it is opened again.
 type fakeTransactions struct {
 	fence  func(ctx context.Context) error
 	answer func(n int, records []outbox.Record) (commit bool, err error) // of call n, from 1
@@ -98,7 +98,7 @@ func (f *fakeTransactions) state() (committed, events []string) {
 	return slices.Clone(f.committed), slices.Clone(f.events)
 }
 
-// filled returns an outbox of n messages with their numbers as payloads.
+// filled returns an outbox with n messages whose payloads are their numbers.
 func filled(t *testing.T, n int) (ob *memoutbox.Outbox, payloads []string) {
 	t.Helper()
 	ob, err := memoutbox.New(memoutbox.Config{})
@@ -113,8 +113,8 @@ func filled(t *testing.T, n int) (ob *memoutbox.Outbox, payloads []string) {
 	return ob, payloads
 }
 
-// TestR12_UnknownOutcomeAsksTheSink: after an error the relay does not send again
-// but begins a new term, fences, and goes on from where the sink is.
+// TestR12_UnknownOutcomeAsksTheSink: after an error the relay does not send again. It begins a new term,
+// fences, and goes on at the sink's position.
 func TestR12_UnknownOutcomeAsksTheSink(t *testing.T) {
 	t.Parallel()
 	for name, committed := range map[string]bool{"committed": true, "not committed": false} {
@@ -147,8 +147,8 @@ func TestR12_UnknownOutcomeAsksTheSink(t *testing.T) {
 	}
 }
 
-// TestR12_ResumesWhereTheSinkIs: what the sink has committed and the source does
-// not know of is not sent again.
+// TestR12_ResumesWhereTheSinkIs: records that the sink has committed are not sent again, even if the
+// source does not know of that.
 func TestR12_ResumesWhereTheSinkIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,9 +170,8 @@ func TestR12_ResumesWhereTheSinkIs(t *testing.T) {
 	})
 }
 
-// TestR12_PrefixIsCommittedThenBlocks: what lies before a record that cannot be
-// delivered is committed with its own position; then the slot stands still, with
-// one alarm, until the record can be delivered.
+// TestR12_PrefixIsCommittedThenBlocks: the records before one that cannot be delivered are committed with
+// their own position. Then the slot stops, with one alarm, until the record can be delivered.
 func TestR12_PrefixIsCommittedThenBlocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +200,8 @@ func TestR12_PrefixIsCommittedThenBlocks(t *testing.T) {
 	})
 }
 
-// TestR12_LostPositionEndsRun: none where one is expected is not a new beginning.
+// TestR12_LostPositionEndsRun: if the sink has no position although one is expected, the relay does not
+// start over.
 func TestR12_LostPositionEndsRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestR12_LostPositionEndsRun(t *testing.T) {
 	})
 }
 
-// TestR12_AdoptPosition begins where the source is, if told to.
+// TestR12_AdoptPosition: with AdoptPosition the relay begins at the source's position.
 func TestR12_AdoptPosition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -248,8 +248,7 @@ func TestR12_AdoptPosition(t *testing.T) {
 	})
 }
 
-// TestR12_NeedsPositions: a source whose sessions have none is refused, and its
-// lease given back.
+// TestR12_NeedsPositions: a source whose sessions have no positions is refused, and its lease is released.
 func TestR12_NeedsPositions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -263,8 +262,8 @@ func TestR12_NeedsPositions(t *testing.T) {
 	})
 }
 
-// TestR12_RefusesWhatOthersHaveSetAside: records of a key that were set aside by a
-// relay with another sink would be overtaken.
+// TestR12_RefusesWhatOthersHaveSetAside: the relay refuses to run if a relay with another sink has set
+// records aside, since it would overtake them.
 func TestR12_RefusesWhatOthersHaveSetAside(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -290,8 +289,7 @@ func TestR12_RefusesWhatOthersHaveSetAside(t *testing.T) {
 	})
 }
 
-// TestR12_FenceOutlastsItsLease renews meanwhile; a stop cuts it short.
-// leftSource counts on two slots where there is one, and hands out the sessions that it has given.
+// leftSource claims to have two slots although there is one, and hands the test its sessions.
 type leftSource struct {
 	driver.Source
 
@@ -312,9 +310,9 @@ func (*leftSource) Share(context.Context, time.Duration) (driver.Share, error) {
 
 func (*leftSource) Leave(context.Context) error { return nil }
 
-// TestR12_SlotThatIsLedAnewIsFencedOnce: the server has given the slot up, since the connection
-// broke, and the same relay leads it again before the former term has noticed. What that one has in
-// hand is either fenced or seen by the fence, although both send through one sink.
+// TestR12_SlotThatIsLedAnewIsFencedOnce: the server has released the slot, since the connection broke, and
+// the same relay leads it again before the former term has noticed. What the former term is sending is
+// either fenced or seen by the fence, although both terms send through one sink.
 func TestR12_SlotThatIsLedAnewIsFencedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -335,7 +333,7 @@ func TestR12_SlotThatIsLedAnewIsFencedOnce(t *testing.T) {
 	})
 }
 
-// lateTransactions calls first before it sends the first records.
+// lateTransactions calls first before it sends its first records.
 type lateTransactions struct {
 	*fakeTransactions
 
@@ -350,6 +348,7 @@ func (l *lateTransactions) SendWith(ctx context.Context, slot string, records []
 	return l.fakeTransactions.SendWith(ctx, slot, records, position)
 }
 
+// TestR12_FenceOutlastsItsLease: the lease is renewed while a fence takes long. A stop cuts the fence short.
 func TestR12_FenceOutlastsItsLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -404,7 +403,7 @@ func TestNew_RefusesWhatATransactionalSinkCannotDo(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// alarmLog notes when slots are blocked.
+// alarmLog records the alarms about blocked slots.
 type alarmLog struct {
 	mu    sync.Mutex
 	all   []string
@@ -431,8 +430,8 @@ func (a *alarmLog) seen() []string {
 	return slices.Clone(a.all)
 }
 
-// TestBlocked_EndsWithItsCause: an alarm about a record that blocks its slot ends before the
-// next record's begins, with the lease, and shows in State while it lasts.
+// TestBlocked_EndsWithItsCause: an alarm about a record that blocks its slot ends before that about the
+// next record begins, and when the lease ends. While it lasts, State shows it.
 func TestBlocked_EndsWithItsCause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// A function as the destination: one request a record, in order for each
-// customer, and never past one that has failed.
+// The destination is a function: it makes one request per record, in order for each customer, and never
+// goes past one that has failed.
 func ExampleFunc() {
 	seen := make(map[string]bool)
 	sms := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -51,8 +51,8 @@ func ExampleNew() {
 	// <nil>
 }
 
-// History is sent once more, here the orders alone, to a topic from which a search index is
-// built. Consumers with an inbox recognise the ids.
+// History is sent once more, in this case only the orders, to a topic from which a search index is built.
+// Consumers with an inbox recognise the ids.
 func ExampleReplay() {
 	ctx := context.Background()
 	ob, err := memoutbox.New(memoutbox.Config{})

@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestFailurePoints: whatever fails wherever, every record is delivered or
-// parked once it can be, none is lost and the order of a key is kept.
+// TestFailurePoints: whatever fails at any point, every record is in the end delivered or parked, none is
+// lost, and the order of a key is kept.
 func TestFailurePoints(t *testing.T) {
 	t.Parallel()
 	for _, point := range []failpoint.Name{
@@ -75,7 +75,7 @@ func indexOf(all []string, one string) int {
 	return -1
 }
 
-// throughFunc delivers to l through a function, one record a call.
+// throughFunc delivers to l through a function that gets one record per call.
 func throughFunc(t *testing.T, l *lab) driver.Sink {
 	t.Helper()
 	var one sync.Mutex
@@ -88,9 +88,8 @@ func throughFunc(t *testing.T, l *lab) driver.Sink {
 	return sink
 }
 
-// TestO13_StoppedInsideABatch: the point is reached when a relay is stopped while
-// a page is on its way. What the sink has answered may then be repeated, and
-// nothing more.
+// TestO13_StoppedInsideABatch: the point is reached when a relay is stopped while a page is in flight.
+// Only what the sink has answered for that page may then be repeated.
 func TestO13_StoppedInsideABatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,8 +111,7 @@ func TestO13_StoppedInsideABatch(t *testing.T) {
 	})
 }
 
-// TestO9_LeaseLostWhileSending: a relay that is held up until its lease is over
-// sends nothing any more.
+// TestO9_LeaseLostWhileSending: a relay that is delayed until its lease is over sends nothing more.
 func TestO9_LeaseLostWhileSending(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ type call struct {
 	ids          []string
 }
 
-// fakeSink answers as it is told, and notes its calls.
+// fakeSink gives the answers that a test sets, and records its calls.
 type fakeSink struct {
 	answer func(ctx context.Context, n int, records []outbox.Record) []outbox.Result // of call n, from 1
 
@@ -34,8 +34,7 @@ func takesAll(after time.Duration) *fakeSink {
 	}}
 }
 
-// acked acknowledges records after a while, or fails them all when ctx ends
-// before.
+// acked acknowledges records after a while, or fails all of them if ctx ends before.
 func acked(ctx context.Context, after time.Duration, records []outbox.Record) []outbox.Result {
 	results := make([]outbox.Result, len(records))
 	if err := wait.For(ctx, after); err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// fakeLog is a log of records with a lease and a position, which checks how it
-// is used. The replicas of a test share it.
+// fakeLog is a log of records with a lease and a position. It checks how it is used. The replicas of a
+// test share it.
 type fakeLog struct {
 	mu       sync.Mutex
 	records  []outbox.Record
@@ -61,7 +61,7 @@ func (l *fakeLog) violated(format string, args ...any) {
 	l.broken = append(l.broken, fmt.Errorf(format, args...))
 }
 
-// fakeSource is one replica's view of the log, with what goes wrong there.
+// fakeSource is one replica's view of the log, with faults that a test sets.
 type fakeSource struct {
 	log   *fakeLog
 	wakes chan struct{}

@@ -20,7 +20,7 @@ func record(seq int64, key string) outbox.Record {
 	return outbox.Record{Message: outbox.Message{ID: fmt.Sprintf("id-%d", seq), Topic: "t", Key: key}, Seq: seq}
 }
 
-// TestO5_FuncStopsAKeyAtItsFirstFailure, and no other; a record without a key
+// TestO5_FuncStopsAKeyAtItsFirstFailure: a failure stops its key and no other. A record without a key
 // fails alone.
 func TestO5_FuncStopsAKeyAtItsFirstFailure(t *testing.T) {
 	t.Parallel()
@@ -58,8 +58,7 @@ func TestO5_FuncStopsAKeyAtItsFirstFailure(t *testing.T) {
 	require.Equal(t, outbox.FailureUnknown, outbox.KindOf(results[6].Err))
 }
 
-// TestO8_FuncOutageStopsItsTopic: the other side is unavailable, so that the rest of
-// the lane is not tried.
+// TestO8_FuncOutageStopsItsTopic: when the destination is unavailable, the rest of the lane is not tried.
 func TestO8_FuncOutageStopsItsTopic(t *testing.T) {
 	t.Parallel()
 	other := record(4, "a")
@@ -103,8 +102,8 @@ func TestO7_FuncLanes(t *testing.T) {
 	})
 }
 
-// A4: TestFunc_KeylessOneAtATime: functions of services that were serial read, add and
-// write. Records without a key are not called side by side unless that is asked for.
+// A4: TestFunc_KeylessOneAtATime: functions of services that were serial may read, add and write. So
+// records without a key are not called at the same time unless that is configured.
 func TestFunc_KeylessOneAtATime(t *testing.T) {
 	t.Parallel()
 	for concurrent, want := range map[bool]int{false: 64, true: 4} {
@@ -138,8 +137,8 @@ func TestFunc_KeylessOneAtATime(t *testing.T) {
 	}
 }
 
-// TestO10_FuncIsNotCutShort by the end of the time for a page: the relay gives it
-// more, and no call is made twice.
+// TestO10_FuncIsNotCutShort: a function call is not cut short when the time for a page ends. The relay
+// gives it more time, and no call is made twice.
 func TestO10_FuncIsNotCutShort(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

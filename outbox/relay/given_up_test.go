@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestGivenUpIsStoredBeforeTheKeyGoesOn_O5 gives a record up and fails to store that;
-// by the time of the next term the sink takes it. Nothing behind it was sent before.
+// TestGivenUpIsStoredBeforeTheKeyGoesOn_O5 gives up a record and fails to store that. By the next term the
+// sink accepts the record. Nothing behind it was sent before.
 func TestGivenUpIsStoredBeforeTheKeyGoesOn_O5(t *testing.T) {
 	t.Parallel()
 	for _, action := range []relay.Action{relay.DeadLetter, relay.Skip} {

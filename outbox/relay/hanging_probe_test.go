@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// hangingLab is a lab whose calls hang while they hold a record of topic b.
+// hangingLab is a lab with a sink whose calls hang if they contain a record of topic b.
 type hangingLab struct {
 	*lab
 
@@ -35,9 +35,8 @@ func (l *hangingLab) Send(ctx context.Context, records []outbox.Record) []outbox
 	return results
 }
 
-// TestO7_ProbesThatHang: a destination that is unavailable, and whose probes end only with
-// PublishTimeout, takes a fifth of the time of the others, also where BackoffMax is no
-// longer than a probe.
+// TestO7_ProbesThatHang: a destination is unavailable, and its probes end only after PublishTimeout. It
+// takes at most a fifth of the time of the others, even if BackoffMax is not longer than a probe.
 func TestO7_ProbesThatHang(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]relay.Config{

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// recorder is every kind of hook.
+// recorder implements every kind of hook and records its events.
 type recorder struct {
 	mu      sync.Mutex
 	errors  map[string][]error
@@ -129,7 +129,7 @@ func (r *recorder) OnRelaySend(_ context.Context, e relay.SendEvent) {
 	r.took = append(r.took, e.Took)
 }
 
-// TestHooks see every answer of the sink, the lease come and go, and errors.
+// TestHooks: hooks see every answer of the sink, the beginning and the end of leases, and errors.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// lab is an outbox in memory with a sink that refuses what it is told to, by the
-// payload or the topic of a record.
+// lab is an outbox in memory with a sink that refuses the payloads and topics that a test sets.
 type lab struct {
 	*memoutbox.Outbox
 
@@ -61,14 +60,14 @@ func (l *lab) refuse(what string, kind outbox.FailureKind) {
 	l.refused[what] = kind
 }
 
-// because says why the sink refuses, from now on.
+// because sets the error with which the sink refuses from now on.
 func (l *lab) because(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.why = why
 }
 
-// allow ends that.
+// allow makes the sink accept a payload or a topic again.
 func (l *lab) allow(what string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,21 +110,21 @@ func (l *lab) Send(ctx context.Context, records []outbox.Record) []outbox.Result
 	return results
 }
 
-// sent returns what was acknowledged.
+// sent returns the payloads that were acknowledged.
 func (l *lab) sent() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]string(nil), l.got...)
 }
 
-// times returns when the calls were.
+// times returns the times of the calls.
 func (l *lab) times() []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append([]time.Time(nil), l.at...)
 }
 
-// latest returns the last of all.
+// latest returns the last element of all.
 func latest[T any](all []T) T {
 	return all[len(all)-1]
 }
@@ -137,7 +136,7 @@ func (l *lab) calls(n int) [][]string {
 	return append([][]string(nil), l.tried[n:]...)
 }
 
-// memorySource is all that a source of memoutbox is.
+// memorySource contains all methods of a source of memoutbox.
 type memorySource interface {
 	driver.Sharded
 	driver.Pausable
@@ -150,7 +149,7 @@ func (l *lab) sourceOf(cfg memoutbox.SourceConfig) memorySource {
 	return l.Source(cfg).(memorySource) //nolint:forcetypeassert // it is
 }
 
-// parked returns the payloads that are parked, or wait behind one that is.
+// parked returns the payloads that are parked, or wait behind one that is parked.
 func (l *lab) parked() []string {
 	l.t.Helper()
 	all, err := l.Admin().Held(l.t.Context(), admin.HeldQuery{State: admin.HeldParked, Limit: 10_000})

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// leaseLog keeps the slots of leases.
+// leaseLog records the slots of leases.
 type leaseLog struct {
 	mu          sync.Mutex
 	held, ended []int
@@ -32,7 +32,7 @@ func (l *leaseLog) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
 	}
 }
 
-// TestLeaseEvent_TellsTheSlot of each lease that comes and goes.
+// TestLeaseEvent_TellsTheSlot: each event about a lease that begins or ends names the slot.
 func TestLeaseEvent_TellsTheSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,8 @@ func leaseConfig() relay.Config {
 	}
 }
 
-// TestO14_RenewedEveryThird of the lease, so that it never runs out.
+// TestO14_RenewedEveryThird: the lease is renewed after a third of its duration, so that it never runs
+// out.
 func TestO14_RenewedEveryThird(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,8 +46,8 @@ func TestO14_RenewedEveryThird(t *testing.T) {
 	})
 }
 
-// TestO14_StandbyWaits for the lease, asking again within a fifth of it, and
-// leads soon after it was released.
+// TestO14_StandbyWaits: a standby asks for the lease again within a fifth of its duration, and leads soon
+// after it was released.
 func TestO14_StandbyWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,9 +80,9 @@ func TestO14_StandbyWaits(t *testing.T) {
 	})
 }
 
-// TestO9_FencesItselfBeforeATakeover: a relay whose renewals hang, fail or are
-// never answered ends its term LeaseMargin before anyone else can lead, and
-// starts no send with less than PublishTimeout left.
+// TestO9_FencesItselfBeforeATakeover: a relay whose renewals hang, fail or are never answered ends its
+// term LeaseMargin before another relay can lead. It does not begin to send if less than PublishTimeout is
+// left.
 func TestO9_FencesItselfBeforeATakeover(t *testing.T) {
 	t.Parallel()
 	for name, renew := range map[string]func(ctx context.Context) error{
@@ -128,8 +129,8 @@ func TestO9_FencesItselfBeforeATakeover(t *testing.T) {
 	}
 }
 
-// TestO9_RenewBehindAHangingCall: a renewal that waits for another call of the
-// session cannot end before that one does, so it must not be what ends it.
+// TestO9_RenewBehindAHangingCall: a renewal that waits for another call of the session cannot end before
+// that call. So the end of the call must not depend on the renewal.
 func TestO9_RenewBehindAHangingCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestO9_NoSendIntoTheEndOfALease(t *testing.T) {
 	})
 }
 
-// TestO9_SlowAcquireCounts: the lease runs from before it was asked for.
+// TestO9_SlowAcquireCounts: the lease counts from the time before it was requested.
 func TestO9_SlowAcquireCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -222,8 +223,8 @@ func TestO9_SlowAcquireCounts(t *testing.T) {
 	})
 }
 
-// TestO14_LongPublishTimeoutDoesNotStall: where a send needs more of the lease
-// than two thirds, it is renewed sooner, so that no send has to wait for that.
+// TestO14_LongPublishTimeoutDoesNotStall: if a send needs more than two thirds of the lease, the lease is
+// renewed sooner, so that sends do not wait for a renewal.
 func TestO14_LongPublishTimeoutDoesNotStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// text is a log, from level Info on.
+// text is a log that keeps lines from level Info on.
 type text struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -52,8 +52,8 @@ func (l *text) with(parts ...string) []string {
 	return found
 }
 
-// TestA3_OutageIsALineAMinute: a broker that is unavailable for an hour is a line a
-// minute, and one when it is back, with how long it was out and how many records waited.
+// TestA3_OutageIsALineAMinute: a broker that is unavailable for an hour causes one log line a minute. When
+// it is back, one line reports how long it was out and how many records waited.
 func TestA3_OutageIsALineAMinute(t *testing.T) {
 	t.Parallel()
 	log := &text{}
@@ -88,8 +88,8 @@ func TestA3_OutageIsALineAMinute(t *testing.T) {
 	})
 }
 
-// TestA3_HostileRecordsAreFewLines: each of many records is parked, each of another
-// topic; the log has the error once, and how many had the same.
+// TestA3_HostileRecordsAreFewLines: many records are parked, each of another topic. The log has their
+// error once, and how many had the same.
 func TestA3_HostileRecordsAreFewLines(t *testing.T) {
 	t.Parallel()
 	log := &text{}
@@ -115,7 +115,7 @@ func TestA3_HostileRecordsAreFewLines(t *testing.T) {
 	})
 }
 
-// faulty is a source that answers if it works.
+// faulty is a source that answers only while it works.
 type faulty struct {
 	driver.Source
 
@@ -131,8 +131,8 @@ func (f *faulty) Acquire(ctx context.Context, ttl time.Duration) (driver.Session
 	return f.Source.Acquire(ctx, ttl)
 }
 
-// TestA3_SourceAnswersAgain: a source that fails for a while is a line a minute, and one
-// when it works again.
+// TestA3_SourceAnswersAgain: a source that fails for a while causes one log line a minute, and one when it
+// works again.
 func TestA3_SourceAnswersAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,8 +159,8 @@ func TestA3_SourceAnswersAgain(t *testing.T) {
 	})
 }
 
-// TestA3_DefaultLoggerNamesTheGroup: lines of the default logger name outbox and group,
-// and what is over is among them, and who leads.
+// TestA3_DefaultLoggerNamesTheGroup: lines of the default logger name outbox and group. They include the
+// end of a problem, and which relay leads.
 //
 //nolint:paralleltest // slog.Default belongs to the process
 func TestA3_DefaultLoggerNamesTheGroup(t *testing.T) {
@@ -189,7 +189,8 @@ func TestA3_DefaultLoggerNamesTheGroup(t *testing.T) {
 	})
 }
 
-// TestPollingIsTold: who relays messages that nobody rings for learns it once, with what to turn on.
+// TestPollingIsTold: the log reports once that a relay finds messages only by polling, and what to turn
+// on.
 func TestPollingIsTold(t *testing.T) {
 	t.Parallel()
 	for _, rings := range []bool{false, true} {

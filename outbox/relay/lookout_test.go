@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// watched is a source with a clock and a pause that counts what it is asked.
+// watched is a source with a clock and pauses. It counts the queries.
 type watched struct {
 	memorySource
 
@@ -70,7 +70,7 @@ func (w *watched) Acquire(ctx context.Context, ttl time.Duration) (driver.Sessio
 	return watchedSession{s.(memorySession), w}, nil //nolint:forcetypeassert // it is
 }
 
-// watchedSession counts how often it is asked what is due.
+// watchedSession counts the queries for held records that are due.
 type watchedSession struct {
 	memorySession
 
@@ -89,8 +89,8 @@ func (w *watched) set(change func()) {
 	change()
 }
 
-// TestState_ClockOffset is by how much this machine's clock is ahead of the source's, also
-// while the relay stands by; what was known holds while the source does not answer.
+// TestState_ClockOffset: ClockOffset is how far this machine's clock is ahead of the source's, even on a
+// standby. While the source does not answer, the last value stays.
 func TestState_ClockOffset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,8 +119,8 @@ func TestState_ClockOffset(t *testing.T) {
 	})
 }
 
-// TestPause_IsAskedForOnce a PollMax, however many slots a relay leads, and not by a relay
-// that stands by.
+// TestPause_IsAskedForOnce: pauses are queried once in PollMax, however many slots a relay leads, and not
+// by a standby.
 func TestPause_IsAskedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,8 +151,8 @@ func TestPause_IsAskedForOnce(t *testing.T) {
 	})
 }
 
-// TestIdle_SavesQuestions: while there is nothing to do, a source whose reads tell what is beside the
-// log is asked neither what is paused nor what is due.
+// TestIdle_SavesQuestions: if the source's reads report whether there is a pause or a held record, an idle
+// relay does not query pauses and held records separately.
 func TestIdle_SavesQuestions(t *testing.T) {
 	t.Parallel()
 	for tells, want := range map[bool]float64{true: 0, false: 60} {
@@ -173,7 +173,7 @@ func TestIdle_SavesQuestions(t *testing.T) {
 	}
 }
 
-// TestIdle_NoticesInTime: what an operator does while a relay is idle is noticed within PollMax.
+// TestIdle_NoticesInTime: an idle relay notices an operator's changes within PollMax.
 func TestIdle_NoticesInTime(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{Policies: []relay.Policy{{Action: relay.DeadLetter, Attempts: 1}}}, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
@@ -203,7 +203,7 @@ func TestIdle_NoticesInTime(t *testing.T) {
 	})
 }
 
-// redriveDead redrives the record that was given up last.
+// redriveDead redrives the record that was given up most recently.
 func (l *lab) redriveDead() {
 	l.t.Helper()
 	dead, err := l.Admin().Dead(l.t.Context(), admin.HeldQuery{})
@@ -212,8 +212,8 @@ func (l *lab) redriveDead() {
 	require.NoError(l.t, err)
 }
 
-// TestIdle_BusyRelayAsksItself: a relay that has seen nothing set aside and has no time to look again
-// asks what is due after PollMax.
+// TestIdle_BusyRelayAsksItself: a relay that has seen no held records and is too busy for an idle read
+// queries held records that are due after PollMax.
 func TestIdle_BusyRelayAsksItself(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{PageSize: 1, Policies: []relay.Policy{{Action: relay.DeadLetter, Attempts: 1}}}
@@ -236,7 +236,7 @@ func TestIdle_BusyRelayAsksItself(t *testing.T) {
 	})
 }
 
-// reads notes what was read.
+// reads records the events of reads.
 type reads struct {
 	mu  sync.Mutex
 	all []relay.ReadEvent
@@ -249,7 +249,7 @@ func (r *reads) OnRelayRead(_ context.Context, e relay.ReadEvent) {
 	r.all = append(r.all, e)
 }
 
-// TestReadHook sees what was read and what was not.
+// TestReadHook: the hook sees reads that returned records, and reads that did not.
 func TestReadHook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -268,8 +268,7 @@ func TestReadHook(t *testing.T) {
 	})
 }
 
-// slowReads is a source. Its sessions take a second for each look, and the first look
-// fails.
+// slowReads is a source whose sessions take a second for each read. The first read fails.
 type slowReads struct {
 	memorySource
 

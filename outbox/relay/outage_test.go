@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// ledger is a source whose sessions count what is stored of outages.
+// ledger is a source that records each stored list of outages.
 type ledger struct {
 	memorySource
 
@@ -25,7 +25,7 @@ type ledger struct {
 	stored [][]driver.Outage
 }
 
-// accountant is a session of memoutbox, and counts.
+// accountant is a session of memoutbox that adds to its ledger.
 type accountant struct {
 	sessionOfMemory
 
@@ -64,8 +64,8 @@ func (l *ledger) topics() [][]string {
 	return all
 }
 
-// TestOutages_StoredOnChange: a relay whose destinations are up stores nothing, one whose topic
-// is out for hours stores that once, and once that it is back.
+// TestOutages_StoredOnChange: a relay whose destinations are available stores nothing. If a topic is out
+// for hours, the outage is stored once, and once more when it has ended.
 func TestOutages_StoredOnChange(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestOutages_StoredOnChange(t *testing.T) {
 	})
 }
 
-// TestOutages_FollowTheCause: what is stored of an outage is its latest error, written when it
-// becomes another one, and not for each number in it.
+// TestOutages_FollowTheCause: the stored outage has its latest error. It is written when the error
+// changes, but not if only a number in its text changes.
 func TestOutages_FollowTheCause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestOutages_FollowTheCause(t *testing.T) {
 	})
 }
 
-// TestOutages_Bounded: of topics that somebody invents, a hundred are stored.
+// TestOutages_Bounded: of topics that a producer invents, at most a hundred are stored.
 func TestOutages_Bounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@ func (p *pausable) Acquire(ctx context.Context, ttl time.Duration) (driver.Sessi
 	return withoutIdle(p.memorySource.Acquire(ctx, ttl))
 }
 
-// withoutIdle returns a session that does not know what is paused, or set aside.
+// withoutIdle returns a session whose reads do not report whether something is paused or set aside.
 func withoutIdle(s driver.Session, err error) (driver.Session, error) {
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func withoutIdle(s driver.Session, err error) (driver.Session, error) {
 	return wordless{s.(memorySession)}, nil //nolint:forcetypeassert // it is
 }
 
-// memorySession is what a session of memoutbox is, as far as the relay's tests need it.
+// memorySession contains the methods of memoutbox's sessions that the relay's tests need.
 type memorySession interface {
 	driver.Holder
 	driver.OutageKeeper
@@ -94,9 +94,8 @@ func inPauseLab(t *testing.T, cfg relay.Config, test func(l *lab, p *pausable, r
 // afterPause is longer than a relay takes to notice a pause or its end.
 const afterPause = 10 * time.Second
 
-// TestO6_PausedTopicWaits: the records of a topic that is paused wait in order, are tried
-// by nobody and count no attempt, while those of other topics go on; a pause that begins
-// later holds for what comes later.
+// TestO6_PausedTopicWaits: the records of a paused topic wait in order. They are not tried and count no
+// attempt, while those of other topics go on. A pause that begins later applies to later records.
 func TestO6_PausedTopicWaits(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
@@ -131,8 +130,8 @@ func TestO6_PausedTopicWaits(t *testing.T) {
 	})
 }
 
-// TestO6_PausedGroupSetsNothingAside: a group that is paused as a whole stands where it is,
-// also one that starts paused, and stops cleanly.
+// TestO6_PausedGroupSetsNothingAside: a group that is paused as a whole stays at its position and sets
+// nothing aside, even if it starts paused. It stops cleanly.
 func TestO6_PausedGroupSetsNothingAside(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, hook *recorder) {
@@ -159,8 +158,8 @@ func TestO6_PausedGroupSetsNothingAside(t *testing.T) {
 	})
 }
 
-// TestO6_PausedGroupAfterATopic: what was refused before the whole group was paused is not
-// set aside any further.
+// TestO6_PausedGroupAfterATopic: records that were refused before the whole group was paused are not set
+// aside during the pause.
 func TestO6_PausedGroupAfterATopic(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
@@ -183,8 +182,8 @@ func TestO6_PausedGroupAfterATopic(t *testing.T) {
 	})
 }
 
-// TestPause_EndsIntoARealRefusal: after the pause the destination says itself what it does
-// not take, and an operator is told.
+// TestPause_EndsIntoARealRefusal: after the pause the destination itself refuses what it cannot accept,
+// and an alarm is raised.
 func TestPause_EndsIntoARealRefusal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -211,8 +210,8 @@ func TestPause_EndsIntoARealRefusal(t *testing.T) {
 	})
 }
 
-// TestPause_WhatWasKnownHolds: a source that does not say what is paused changes nothing
-// of a relay that leads, and lets none begin.
+// TestPause_WhatWasKnownHolds: while the source cannot report pauses, a relay that leads goes on as
+// before, and no other relay begins.
 func TestPause_WhatWasKnownHolds(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
@@ -235,8 +234,8 @@ func TestPause_WhatWasKnownHolds(t *testing.T) {
 	})
 }
 
-// TestO5_PausesThatChangeKeepTheOrder pauses and resumes again and again while records of
-// few keys are sent.
+// TestO5_PausesThatChangeKeepTheOrder pauses and resumes topics repeatedly while records of few keys are
+// sent.
 func TestO5_PausesThatChangeKeepTheOrder(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{PollMax: 5 * time.Millisecond, PageSize: 7}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
@@ -308,8 +307,8 @@ func TestO12_PauseOfTotalOrder(t *testing.T) {
 	})
 }
 
-// TestRunOnce_LeavesWhatIsPaused: it sends what is not paused, says that there is more, and
-// does not wait for an operator; after the pause the rest goes, in order.
+// TestRunOnce_LeavesWhatIsPaused: RunOnce sends what is not paused, reports that there is more, and does
+// not wait for an operator. After the pause it sends the rest, in order.
 func TestRunOnce_LeavesWhatIsPaused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -352,7 +351,8 @@ func TestRunOnce_LeavesWhatIsPaused(t *testing.T) {
 	}
 }
 
-// TestRunOnce_WaitsForOthersThanPaused: an outage is waited for, a pause beside it is not.
+// TestRunOnce_WaitsForOthersThanPaused: RunOnce waits for the end of an outage, but not for that of a
+// pause at the same time.
 func TestRunOnce_WaitsForOthersThanPaused(t *testing.T) {
 	t.Parallel()
 	inPauseLab(t, relay.Config{}, func(l *lab, p *pausable, r *relay.Relay, _ *recorder) {
@@ -370,7 +370,7 @@ func TestRunOnce_WaitsForOthersThanPaused(t *testing.T) {
 	})
 }
 
-// TestRunOnce_PauseOfATransactionalSink: what lies before a paused record is committed.
+// TestRunOnce_PauseOfATransactionalSink: the records before a paused one are committed.
 func TestRunOnce_PauseOfATransactionalSink(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

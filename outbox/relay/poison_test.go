@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO7_PoisonCostsTheOthersOneMoreCall: a record that fails for an unknown
-// reason is sent again at once, then set aside with its key; later records pass.
+// TestO7_PoisonCostsTheOthersOneMoreCall: a record that fails for an unknown reason is sent again at once,
+// and is then set aside with its key. Later records pass it.
 func TestO7_PoisonCostsTheOthersOneMoreCall(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{BackoffMin: time.Second, BackoffMax: 8 * time.Second, PollMax: time.Second}
@@ -58,8 +58,8 @@ func TestO7_PoisonCostsTheOthersOneMoreCall(t *testing.T) {
 	})
 }
 
-// TestO7_CulpritOfABatch: a sink that names no culprit at once, but does at the
-// second call, costs the innocent nothing.
+// TestO7_CulpritOfABatch: if a sink names the failing record only at the second call, the other records
+// get no attempts.
 func TestO7_CulpritOfABatch(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{}, func(t *testing.T, l *lab, _ *relay.Relay, hook *recorder) {
@@ -86,7 +86,7 @@ func TestO7_CulpritOfABatch(t *testing.T) {
 	})
 }
 
-// TestPolicies: the first whose pattern fits counts.
+// TestPolicies: the first policy whose pattern matches applies.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{Policies: []relay.Policy{
@@ -122,8 +122,8 @@ func TestPolicies(t *testing.T) {
 	})
 }
 
-// TestO7_MaxHeld: beyond it the relay stops at the page, says so once, and goes
-// on when there is room.
+// TestO7_MaxHeld: at MaxHeld the relay stops at the page, reports that once, and goes on when there is
+// room.
 func TestO7_MaxHeld(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{MaxHeld: 3, PageSize: 2, PollMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
@@ -143,8 +143,8 @@ func TestO7_MaxHeld(t *testing.T) {
 	})
 }
 
-// TestO7_MaxHeldAfterADrop: what operators have dropped makes room, too, and the next time
-// that there is none is said again.
+// TestO7_MaxHeldAfterADrop: records that operators drop make room, too. The next time that there is no
+// room, it is reported again.
 func TestO7_MaxHeldAfterADrop(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{MaxHeld: 2, PageSize: 2, PollMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
@@ -175,7 +175,7 @@ func TestO7_MaxHeldAfterADrop(t *testing.T) {
 	})
 }
 
-// TestRunOnce_WaitsForRetries, but not for what is parked.
+// TestRunOnce_WaitsForRetries: RunOnce waits for retries, but not for parked records.
 func TestRunOnce_WaitsForRetries(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{}, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
@@ -199,7 +199,7 @@ func TestRunOnce_WaitsForRetries(t *testing.T) {
 	})
 }
 
-// TestO6_ManyParkedKeys: each page still finds its way.
+// TestO6_ManyParkedKeys: pages pass all of many parked keys.
 func TestO6_ManyParkedKeys(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{PageSize: 7, Policies: []relay.Policy{{Attempts: 1}}}
@@ -225,7 +225,7 @@ func TestO6_ManyParkedKeys(t *testing.T) {
 	})
 }
 
-// lateHolder is a session whose first hasten comes too early: the clock is still ahead then.
+// lateHolder is a session whose first Hasten has no effect, since the clock is then still ahead.
 type lateHolder struct {
 	driver.Holder
 
@@ -256,8 +256,9 @@ func (s *lateSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Ses
 	return s.holder, nil
 }
 
-// TestO14_WhatAnotherTermHasSetAsideIsHastened: a term begins while the clock is ahead, and does not know what one before it is to
-// retry. It is retried within a minute all the same, once the clock is right.
+// TestO14_WhatAnotherTermHasSetAsideIsHastened: a term begins while the clock is ahead, and does not know
+// which records an earlier term has set aside for a retry. Once the clock is right, they are retried
+// within a minute.
 func TestO14_WhatAnotherTermHasSetAsideIsHastened(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

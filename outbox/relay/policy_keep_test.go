@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// noting is a source whose notes are counted, and can fail.
+// noting is a source that counts the notes about policies, and can fail.
 type noting struct {
 	memorySource
 
@@ -52,7 +52,8 @@ func (l *lab) replica(src driver.Source, log *text, p relay.Policy) *relay.Relay
 
 const differs = "relays of the group have different policies"
 
-// TestO6_PoliciesThatDiffer: both relays say so, once, and that it is over.
+// TestO6_PoliciesThatDiffer: both relays log once that their policies differ, and once when that has
+// ended.
 func TestO6_PoliciesThatDiffer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +81,8 @@ func TestO6_PoliciesThatDiffer(t *testing.T) {
 	})
 }
 
-// TestO6_LeaderSaysWhatCounts: a leader whose policy gives a record up says that another one counts before it does otherwise, and
-// does not wait for its next note.
+// TestO6_LeaderSaysWhatCounts: before a leader whose policy gives up records follows another relay's
+// policy instead, it logs that. It does not wait until its next note is due.
 func TestO6_LeaderSaysWhatCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,7 +102,7 @@ func TestO6_LeaderSaysWhatCounts(t *testing.T) {
 	})
 }
 
-// TestO6_PolicyOfARelayThatDied: it counts for five minutes, and no longer.
+// TestO6_PolicyOfARelayThatDied: the policy of a relay that died applies for five minutes, and no longer.
 func TestO6_PolicyOfARelayThatDied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -133,7 +134,7 @@ func TestO6_PolicyOfARelayThatDied(t *testing.T) {
 	})
 }
 
-// backlog returns how many messages wait that nobody has read or set aside.
+// backlog returns how many messages were neither read nor set aside.
 func (l *lab) backlog() (n int64) {
 	l.t.Helper()
 	stats, err := l.Admin().Stats(l.t.Context())
@@ -146,7 +147,8 @@ func (l *lab) backlog() (n int64) {
 	return n
 }
 
-// TestO6_NothingIsGivenUpUnasked: a record is tried again while nobody can say what other relays would do with it.
+// TestO6_NothingIsGivenUpUnasked: while the policies of the other relays cannot be read, a record is
+// retried and not given up.
 func TestO6_NothingIsGivenUpUnasked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -173,7 +175,8 @@ func TestO6_NothingIsGivenUpUnasked(t *testing.T) {
 	})
 }
 
-// TestO6_NobodyLeadsUnnoted: a relay whose policies cannot be written down does not lead, since others would not know of them.
+// TestO6_NobodyLeadsUnnoted: a relay does not lead while it cannot store its policies, since the other
+// relays would not know them.
 func TestO6_NobodyLeadsUnnoted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +203,7 @@ func TestO6_NobodyLeadsUnnoted(t *testing.T) {
 	})
 }
 
-// TestO15_PoliciesAreNotedRarely: a relay that is healthy says every two minutes that it lives.
+// TestO15_PoliciesAreNotedRarely: a healthy relay stores its policies every two minutes.
 func TestO15_PoliciesAreNotedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +224,8 @@ func TestO15_PoliciesAreNotedRarely(t *testing.T) {
 	})
 }
 
-// TestO6_ParkedStaysParked: a relay whose policy parks nothing any more says that what is parked waits, and the records behind it.
+// TestO6_ParkedStaysParked: a relay whose policy does not park any more logs that parked records, and
+// those behind them, still wait.
 func TestO6_ParkedStaysParked(t *testing.T) {
 	t.Parallel()
 	for _, p := range []relay.Policy{{}, {Action: relay.Block}, {Action: relay.DeadLetter}, {Action: relay.Skip}} {

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// recyclingSource has sessions that note what is given back.
+// recyclingSource has sessions that record which pages are given back.
 type recyclingSource struct {
 	*fakeSource
 
@@ -64,7 +64,7 @@ type progressHook struct{}
 func (progressHook) OnRelayProgress(context.Context, relay.ProgressEvent) {}
 
 // TestRelay_Recycles: the memory of a page is given back if the sink has acknowledged all of it at once
-// and nobody may have kept a record.
+// and cannot have kept a record.
 func TestRelay_Recycles(t *testing.T) {
 	t.Parallel()
 	all := []string{"1", "2", "3", "4", "5", "6", "7"}

@@ -75,8 +75,8 @@ func sentIDs(records []outbox.Record) []string {
 	return all
 }
 
-// TestO4_O5_Replay: the same records in the same order, to the topics that are
-// asked for; what is committed meanwhile is left out.
+// TestO4_O5_Replay: a replay sends the same records in the same order, to the requested topics. Records
+// that are committed during the replay are left out.
 func TestO4_O5_Replay(t *testing.T) {
 	t.Parallel()
 	ob := fill(t, 10)
@@ -112,8 +112,8 @@ func TestO4_O5_Replay(t *testing.T) {
 	require.Empty(t, sink.sent, "what came later is not of this replay, resumed or not")
 }
 
-// TestO2_ReplayHasANameOfItsOwn: each run marks its records with another name, so that a destination that drops
-// repeats takes them.
+// TestO2_ReplayHasANameOfItsOwn: each replay marks its records with another name, so that a destination
+// that drops repeats accepts them.
 func TestO2_ReplayHasANameOfItsOwn(t *testing.T) {
 	t.Parallel()
 	sink := &sinkFunc{answer: always}
@@ -133,8 +133,8 @@ func TestO2_ReplayHasANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestO5_ReplayOutage: an outage is waited for however long it takes, and the
-// order of each key is kept.
+// TestO5_ReplayOutage: a replay waits for the end of an outage, however long it takes, and keeps the order
+// of each key.
 func TestO5_ReplayOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestO5_ReplayOutage(t *testing.T) {
 	})
 }
 
-// TestO2_ReplayFailures: a record that cannot be delivered stops the replay, at a
-// position from which it can be resumed, or is skipped and reported.
+// TestO2_ReplayFailures: a record that cannot be delivered either stops the replay, at a position from
+// which it can be resumed, or is skipped and reported.
 func TestO2_ReplayFailures(t *testing.T) {
 	t.Parallel()
 	for kind, tries := range map[outbox.FailureKind]int{outbox.FailurePermanent: 1, outbox.FailureUnknown: 3} {
@@ -205,7 +205,7 @@ func TestO2_ReplayFailures(t *testing.T) {
 	}
 }
 
-// TestReplay_Rate: no more records a second than are allowed.
+// TestReplay_Rate: a replay sends no more records a second than configured.
 func TestReplay_Rate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -244,8 +244,7 @@ func (f *flaky) Read(ctx context.Context, limit int) ([]outbox.Record, error) {
 	return f.Playback.Read(ctx, limit)
 }
 
-// TestO2_ReplaySourceAway: errors of the source are waited for; ctx ends the
-// wait.
+// TestO2_ReplaySourceAway: a replay waits while the source fails. The end of ctx ends the wait.
 func TestO2_ReplaySourceAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,7 +20,7 @@ func once(t *testing.T, src driver.Source, sink driver.Sink, cfg relay.Config) *
 	return r
 }
 
-// TestRunOnce drains what is there, through failures of the sink, and returns.
+// TestRunOnce: RunOnce drains what is there, through failures of the sink, and returns.
 func TestRunOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestRunOnce(t *testing.T) {
 	})
 }
 
-// TestRunOnce_LeaseHeld is said at once.
+// TestRunOnce_LeaseHeld: RunOnce returns at once if another relay has the lease.
 func TestRunOnce_LeaseHeld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,8 @@ func TestRunOnce_LeaseHeld(t *testing.T) {
 	})
 }
 
-// TestRunOnce_SourceFails is returned, with what was acknowledged before.
+// TestRunOnce_SourceFails: RunOnce returns the error of the source, and the number of records acknowledged
+// before.
 func TestRunOnce_SourceFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -93,8 +94,7 @@ func TestRunOnce_SourceFails(t *testing.T) {
 	}
 }
 
-// TestRunOnce_ContextEnds: the sink fails until then; what was acknowledged
-// before it is settled.
+// TestRunOnce_ContextEnds: the sink fails until ctx ends. What was acknowledged before is settled.
 func TestRunOnce_ContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestRunOnce_ContextEnds(t *testing.T) {
 	})
 }
 
-// behind is a source whose clock is once a moment behind: what should be due is not yet.
+// behind is a source whose clock is behind for a moment: records that should be due are not due yet.
 type behind struct{ memorySource }
 
 // Acquire implements driver.Source.
@@ -142,8 +142,8 @@ func (s *sessionBehind) Due(ctx context.Context, limit int, except []string) ([]
 	return nil, err
 }
 
-// TestO2_RunOnceAsksAgain: a record that its store does not find due, although the relay does, is
-// not forgotten. SQLite's clock counts whole milliseconds.
+// TestO2_RunOnceAsksAgain: a record that is due by the relay's clock, but not yet by its store's, is not
+// forgotten. SQLite's clock counts whole milliseconds.
 func TestO2_RunOnceAsksAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

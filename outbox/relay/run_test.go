@@ -19,7 +19,7 @@ import (
 
 var errAway = errors.New("database is unavailable")
 
-// running is a relay in the background, in virtual time.
+// running is a relay that runs in the background, in virtual time.
 type running struct {
 	*relay.Relay
 
@@ -37,7 +37,7 @@ func start(t *testing.T, src driver.Source, sink driver.Sink, cfg relay.Config) 
 	return run
 }
 
-// stop ends the relay and returns what Run returned, and how long that took.
+// stop stops the relay. It returns how long that took and the error of Run.
 func (r *running) stop() (time.Duration, error) {
 	began := time.Now()
 	r.cancel()
@@ -61,14 +61,14 @@ func ids(n int) []string {
 	return all
 }
 
-// clean checks that the relay has kept the rules and left nothing behind.
+// clean checks that the relay has kept the rules of the log and left nothing behind.
 func clean(t *testing.T, l *fakeLog) {
 	t.Helper()
 	require.NoError(t, l.violations())
 	require.Zero(t, l.open, "sessions that were not released")
 }
 
-// TestRun_O13 relays what is there and what comes, and stops cleanly.
+// TestRun_O13: Run relays existing and new records, and stops cleanly.
 func TestRun_O13(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestRun_Twice(t *testing.T) {
 	})
 }
 
-// TestRun_UnusableSource: only that ends Run, wherever it shows.
+// TestRun_UnusableSource: an unusable source ends Run, wherever the source reports it. Nothing else does.
 func TestRun_UnusableSource(t *testing.T) {
 	t.Parallel()
 	fatal := errors.Join(errAway, driver.ErrSourceUnusable)
@@ -136,7 +136,7 @@ type unusableAlarms chan outbox.AlarmEvent
 
 func (u unusableAlarms) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) { u <- e }
 
-// TestRun_EverythingElseIsRetried with backoff, and shown to the hooks.
+// TestRun_EverythingElseIsRetried: all other errors are retried with backoff, and shown to the hooks.
 func TestRun_EverythingElseIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, operation := range []string{"check", "acquire", "read", "advance", "release"} {
@@ -214,8 +214,7 @@ func TestRun_BackoffGrowsAndIsReset(t *testing.T) {
 	})
 }
 
-// TestRun_IdlePolling: the looks at an idle source grow rarer up to PollMax; a
-// wake cuts the wait short.
+// TestRun_IdlePolling: the polls of an idle source become rarer, up to PollMax. A wake ends the wait.
 func TestRun_IdlePolling(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -243,8 +242,8 @@ func TestRun_IdlePolling(t *testing.T) {
 	})
 }
 
-// TestRun_WakeAheadOfTheRows: a change log can ring before it lets others see the rows. So
-// after a wake the looks are as frequent as at first.
+// TestRun_WakeAheadOfTheRows: a change log can wake the relay before the rows are visible. So after a wake
+// the relay polls as often as at first.
 func TestRun_WakeAheadOfTheRows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO5_OnlyWhatFailedIsSentAgain, in the same order, and the position follows
-// the part before the first failure.
+// TestO5_OnlyWhatFailedIsSentAgain: only records that failed are sent again, in the same order. The
+// position follows the records before the first failure.
 func TestO5_OnlyWhatFailedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestO5_OnlyWhatFailedIsSentAgain(t *testing.T) {
 	})
 }
 
-// TestO12_WrongNumberOfResults acknowledges nothing.
+// TestO12_WrongNumberOfResults: a wrong number of results acknowledges nothing.
 func TestO12_WrongNumberOfResults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestO12_WrongNumberOfResults(t *testing.T) {
 	})
 }
 
-// TestO5_OnePageAtATime: a page is begun when the one before it is
-// acknowledged, whatever was read ahead.
+// TestO5_OnePageAtATime: a page is sent only when the one before it is acknowledged, however many pages
+// were read ahead.
 func TestO5_OnePageAtATime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -121,8 +121,8 @@ func TestO5_OnePageAtATime(t *testing.T) {
 	}
 }
 
-// TestO12_ReadErrorKeepsWhatWasAcked: a page that is being sent when the source
-// fails is waited for and settled; those behind it are not sent.
+// TestO12_ReadErrorKeepsWhatWasAcked: if the source fails while a page is being sent, the relay waits for
+// that page and settles it. Pages behind it are not sent.
 func TestO12_ReadErrorKeepsWhatWasAcked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

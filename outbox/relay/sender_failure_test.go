@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestO8_WhatIsAnAttempt: an outage never is an attempt. If a topic is out, an unknown failure
-// is an attempt of the record that was the probe only.
+// TestO8_WhatIsAnAttempt: an outage is never an attempt. While a topic is out, an unknown failure is an
+// attempt only for the record that was the probe.
 func TestO8_WhatIsAnAttempt(t *testing.T) {
 	t.Parallel()
 	for _, out := range []bool{false, true} {

@@ -23,8 +23,8 @@ var (
 
 const mostBytes = 1 << 20
 
-// effects are what the function of Func has brought about. It answers late while it is
-// muted, and until its context ends.
+// effects are the effects of the function of a Func. While it is muted, the function answers late, and not
+// before its context ends.
 type effects struct {
 	mu      sync.Mutex
 	log     map[string][]outbox.Message
@@ -121,7 +121,7 @@ func (e *effects) Mute(context.Context) (func(context.Context) error, error) {
 	}, nil
 }
 
-// Kill implements sinktest.Killer: what the function writes to is unavailable.
+// Kill implements sinktest.Killer: the destination of the function becomes unavailable.
 func (e *effects) Kill(context.Context) error { return e.die(true) }
 
 // Revive implements sinktest.Killer.
@@ -138,8 +138,8 @@ func newEffects() *effects {
 	return &effects{log: make(map[string][]outbox.Message), refused: make(map[string]bool), missing: true}
 }
 
-// TestFunc_Conformance: a function is called in the way that sinks deliver. It has no
-// connection, on which a record could be on its way.
+// TestFunc_Conformance: a function is called as the contract of sinks requires. It has no connection on
+// which a record could be in flight.
 func TestFunc_Conformance(t *testing.T) {
 	t.Parallel()
 	features := sinktest.Features{NoStall: true, NoClose: true}

@@ -22,8 +22,8 @@ func (l *lab) slotted() memorySource {
 	return l.sourceOf(memoutbox.SourceConfig{Slots: 4})
 }
 
-// TestO14_SlotsAreShared among the relays that live, and taken over when one
-// leaves; every record is sent once, in the order of its key.
+// TestO14_SlotsAreShared: the relays that are alive share the slots, and take over those of a relay that
+// leaves. Every record is sent once, in the order of its key.
 func TestO14_SlotsAreShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +84,7 @@ func TestO14_SlotsAreShared(t *testing.T) {
 	})
 }
 
-// TestO5_SlotsSendSideBySide: calls of one slot one at a time, those of several
-// at the same time.
+// TestO5_SlotsSendSideBySide: calls of one slot follow one another, and those of several slots overlap.
 func TestO5_SlotsSendSideBySide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +104,7 @@ func TestO5_SlotsSendSideBySide(t *testing.T) {
 	})
 }
 
-// TestRunOnce_SomeSlotsAreLed drains those that are free.
+// TestRunOnce_SomeSlotsAreLed: RunOnce drains the slots that are free.
 func TestRunOnce_SomeSlotsAreLed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,7 +129,7 @@ func TestRunOnce_SomeSlotsAreLed(t *testing.T) {
 	})
 }
 
-// closingSource has one slot that closes once, when it has read to the end.
+// closingSource has one slot. The slot closes once, when it was read to the end.
 type closingSource struct {
 	driver.Source
 
@@ -161,7 +160,7 @@ func (s closingSession) Read(ctx context.Context, limit int) (driver.Page, error
 	return p, err
 }
 
-// TestO13_ClosedSlotIsGivenUp cleanly, and the relay goes on with the next at
+// TestO13_ClosedSlotIsGivenUp: the relay releases a closed slot cleanly, and goes on with the next slot at
 // once.
 func TestO13_ClosedSlotIsGivenUp(t *testing.T) {
 	t.Parallel()
@@ -189,8 +188,8 @@ func TestO13_ClosedSlotIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestO5_TotalOrder sends one record after another whatever its key, stops at
-// one that fails and resumes there, also in another relay.
+// TestO5_TotalOrder: records are sent one after another whatever their keys. The relay stops at one that
+// fails and resumes there, even if another relay takes over.
 func TestO5_TotalOrder(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{TotalOrder: true, BackoffMax: time.Second}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
@@ -215,8 +214,9 @@ func TestO5_TotalOrder(t *testing.T) {
 	})
 }
 
-// TestO5_TotalOrderAfterHeldRecords: a relay that kept the order of keys has set a record aside, with a key or without
-// one. Total order would overtake it, and never send it.
+// TestO5_TotalOrderAfterHeldRecords: a relay that kept the order of keys has set a record aside, with a
+// key or without one. A relay with total order is refused, since it would overtake that record and never
+// send it.
 func TestO5_TotalOrderAfterHeldRecords(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"k", ""} {
@@ -240,7 +240,8 @@ func TestO5_TotalOrderAfterHeldRecords(t *testing.T) {
 	}
 }
 
-// TestO5_TotalOrderNeedsOneSlot, and no policy that passes a record.
+// TestO5_TotalOrderNeedsOneSlot: total order requires a single slot, and policies that do not pass a
+// record.
 func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -256,8 +257,8 @@ func TestO5_TotalOrderNeedsOneSlot(t *testing.T) {
 	})
 }
 
-// TestAlarm_HeldCapOfEachSlot: each slot has a cap of its own, so the end of one does not end
-// the alarm of another.
+// TestAlarm_HeldCapOfEachSlot: each slot has a cap of its own. The end of one slot's alarm does not end
+// another's.
 func TestAlarm_HeldCapOfEachSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestHealth: not running, idle, stuck by a record that its policy blocks, well
-// again.
+// TestHealth: Health distinguishes a relay that is not running, is idle, is stuck at a record that its
+// policy blocks, and has recovered.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{Policies: []relay.Policy{{Action: relay.Block}}, PollMax: time.Second}
@@ -46,8 +46,7 @@ func TestHealth(t *testing.T) {
 	})
 }
 
-// TestHealth_SourceAway: a database that does not answer is seen, a standby that
-// waits is well.
+// TestHealth_SourceAway: Health reports a database that does not answer. A standby that waits is healthy.
 func TestHealth_SourceAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +71,7 @@ func TestHealth_SourceAway(t *testing.T) {
 	})
 }
 
-// TestState_Rates: while more comes than goes, it shows.
+// TestState_Rates: State shows that more messages arrive than are sent.
 func TestState_Rates(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{PageSize: 1}, func(t *testing.T, l *lab, r *relay.Relay, hook *recorder) {
@@ -95,7 +94,7 @@ func TestState_Rates(t *testing.T) {
 	})
 }
 
-// TestAlarm_ErrorRate is raised once while most deliveries fail.
+// TestAlarm_ErrorRate: the alarm is raised once while most deliveries fail.
 func TestAlarm_ErrorRate(t *testing.T) {
 	t.Parallel()
 	cfg := relay.Config{Policies: []relay.Policy{{Action: relay.Block}}, BackoffMax: time.Second, PollMax: time.Second}

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// namedSource is a source that a log names.
+// namedSource is a source whose name the log contains.
 type namedSource struct{ *fakeSource }
 
 func (namedSource) LogValue() slog.Value {
@@ -24,8 +24,8 @@ func (namedSource) LogValue() slog.Value {
 
 var errRow = errors.New("page after record 2: row 3 is odd")
 
-// TestA3_PageThatCannotBeRead: an error that ends one lease after the other is an alarm after
-// a minute, which names the place, and Health has it until a page is read.
+// TestA3_PageThatCannotBeRead: an error that ends one term after the other becomes an alarm after a
+// minute. The alarm names the place, and Health reports the error until a page is read.
 func TestA3_PageThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestA3_PageThatCannotBeStored(t *testing.T) {
 	})
 }
 
-// TestA3_PageThatCannotBeRead_ByReplicas: they lead by turns. One that can read goes on, and
-// the alarm of the other one ends.
+// TestA3_PageThatCannotBeRead_ByReplicas: replicas lead in turn. The one that can read the page goes on,
+// and the alarm of the other one ends.
 func TestA3_PageThatCannotBeRead_ByReplicas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,8 +144,8 @@ func TestA3_PageThatCannotBeRead_ByReplicas(t *testing.T) {
 	})
 }
 
-// TestA3_OutageIsNoPageThatCannotBeRead: a page fails with the database, which gives no lease
-// then, and is read after it.
+// TestA3_OutageIsNoPageThatCannotBeRead: a page fails because of a database outage, in which no lease can
+// be taken, and is read after the outage. No alarm is raised.
 func TestA3_OutageIsNoPageThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// followable is a source whose sessions note whether they are to follow.
+// followable is a source whose sessions record whether they must follow a tail.
 type followable struct {
 	*fakeSource
 	follows atomic.Bool
@@ -37,8 +37,8 @@ func (f followed) Follow(on bool)            { f.source.follows.Store(on) }
 func (followed) Current(driver.Page) bool    { return true }
 func (followed) Withdraw(driver.Page, []int) {}
 
-// TestO7_NoTailInAnOutage: a relay that waits at a page for its destination follows no
-// tail, and does again when the destination is back.
+// TestO7_NoTailInAnOutage: a relay that cannot send a page because of an outage stops following its tail.
+// It follows again when the destination is back.
 func TestO7_NoTailInAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO6_NextLeaderKnowsWhatIsHeld: who takes a lease over learns which keys are
-// parked before it sends anything.
+// TestO6_NextLeaderKnowsWhatIsHeld: a relay that takes over a lease reads which keys are parked before it
+// sends anything.
 func TestO6_NextLeaderKnowsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	inLab(t, relay.Config{}, func(t *testing.T, l *lab, r *relay.Relay, _ *recorder) {
@@ -39,7 +39,7 @@ func TestO6_NextLeaderKnowsWhatIsHeld(t *testing.T) {
 	})
 }
 
-// cutSource is a source whose sessions know when they are over.
+// cutSource is a source whose sessions notice when they were cut.
 type cutSource struct{ *fakeSource }
 
 func (s cutSource) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
@@ -62,7 +62,7 @@ func (s cutSession) Lost() error {
 	return nil
 }
 
-// Advance notes the position and no more, so that it does not notice.
+// Advance ignores the loss of the lease, so that the relay does not learn of it here.
 func (s cutSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	if s.Lost() == nil {
 		return s.fakeSession.Advance(ctx, p, n)
@@ -70,15 +70,15 @@ func (s cutSession) Advance(ctx context.Context, p driver.Page, n int) error {
 	return nil
 }
 
-// cut gives the lease to nobody, without a word.
+// cut releases the lease without notifying its holder.
 func (l *fakeLog) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.holder = nil
 }
 
-// TestO9_LooksBeforeEachSend: a relay that is taken for dead ends the call that is under way, and
-// begins no other, although its lease has time left.
+// TestO9_LooksBeforeEachSend: a relay whose lease was taken away ends the call in flight, and begins no
+// other, although its lease has time left.
 func TestO9_LooksBeforeEachSend(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestO9_LooksBeforeEachSend(t *testing.T) {
 	})
 }
 
-// TestO14_CutTermBeginsAgainAtOnce: a term whose session was cut is followed by another at once;
-// if that is cut before anything was acknowledged, the next ones wait for half a second at most.
+// TestO14_CutTermBeginsAgainAtOnce: a term whose session was cut is followed by another one at once. If
+// that one is cut before anything was acknowledged, the next ones wait for at most half a second.
 func TestO14_CutTermBeginsAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,8 @@ func TestO14_CutTermBeginsAgainAtOnce(t *testing.T) {
 	})
 }
 
-// TestO14_StandbyAsksAsOftenAsTheSourceWants: a source that notices the dead says how often.
+// TestO14_StandbyAsksAsOftenAsTheSourceWants: a source that notices dead holders sets how often a standby
+// asks for the lease.
 func TestO14_StandbyAsksAsOftenAsTheSourceWants(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

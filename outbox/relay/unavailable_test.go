@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// cluster is a sink with topics that do not exist, which it says of itself.
+// cluster is a sink that reports that some topics do not exist.
 type cluster struct {
 	mu      sync.Mutex
 	missing map[string]bool
@@ -59,7 +59,7 @@ func (c *cluster) take() (got []string, tried, asked int) {
 	return got, tried, asked
 }
 
-// asking is a cluster that answers for many topics at once.
+// asking is a cluster that answers for many topics in one call.
 type asking struct{ *cluster }
 
 // CheckTopics implements driver.TopicChecker.
@@ -75,7 +75,7 @@ func (a asking) CheckTopics(_ context.Context, topics []string) (available []str
 	return available, nil
 }
 
-// lines counts the lines of a log.
+// lines records the warnings and errors of a log.
 type lines struct {
 	slog.Handler
 
@@ -100,9 +100,9 @@ func (l *lines) count() int {
 	return len(l.all)
 }
 
-// TestO7_MissingTopics: topics that do not exist, in a backlog with a record of each,
-// delay a message of another topic by less than a second, and are one alarm, a few lines
-// of the log, and one question at a time, however many they are. S2, N2.
+// TestO7_MissingTopics: a backlog has one record each of many topics that do not exist. They delay a
+// message of another topic by less than a second, and cause one alarm, a few lines of the log, and one
+// query at a time. S2, N2.
 func TestO7_MissingTopics(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{8, 1_000, 20_000} {
@@ -118,7 +118,7 @@ func TestO7_MissingTopics(t *testing.T) {
 	}
 }
 
-// probes are the lines that name the next probe, and are late with it.
+// probes counts the lines that name the next probe, and those in which the probe is in the past.
 type probes struct {
 	slog.Handler
 
@@ -146,8 +146,8 @@ func (p *probes) Handle(_ context.Context, r slog.Record) error {
 // WithAttrs implements slog.Handler.
 func (p *probes) WithAttrs([]slog.Attr) slog.Handler { return p }
 
-// TestO7_NextProbe: what State and the log say of the next probe is ahead, for a topic that is
-// checked with others and in a line that is written a minute late.
+// TestO7_NextProbe: the next probe in State and in the log is never in the past, even for a topic that is
+// checked together with others, and in a line that is written a minute late.
 func TestO7_NextProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestO7_NextProbe(t *testing.T) {
 	})
 }
 
-// withoutTopics puts a message for each of n topics that the cluster does not have.
+// withoutTopics enqueues one message for each of n topics that the cluster does not have.
 func withoutTopics(t *testing.T, l *lab, n int) *cluster {
 	t.Helper()
 	c := &cluster{missing: map[string]bool{}}
@@ -236,8 +236,8 @@ func missingTopics(t *testing.T, n int, together bool) {
 	stop()
 }
 
-// TestO7_ManyTopicsOut: many topics are out, as far as the sink can tell, and
-// another has not been read yet: the relay finds it behind them. S2.
+// TestO7_ManyTopicsOut: many topics are out, as far as the sink can tell, and another topic was not read
+// yet. The relay finds that topic behind them. S2.
 func TestO7_ManyTopicsOut(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{8, 1_000} {
