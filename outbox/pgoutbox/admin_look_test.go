@@ -30,7 +30,7 @@ func search(t *testing.T, ob *pgoutbox.Outbox, q admin.MessageQuery) []string {
 	}
 }
 
-// TestSearch_ByTime finds messages by when they were enqueued, in both directions.
+// TestSearch_ByTime finds messages by the time of their Enqueue, in both directions.
 func TestSearch_ByTime(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -58,8 +58,8 @@ func TestSearch_ByTime(t *testing.T) {
 	}
 }
 
-// TestSearch_Large: a page ends where its payloads have reached 32 MiB, and the next one
-// goes on there.
+// TestSearch_Large: a page ends once its payloads have reached 32 MiB, and the next one continues from
+// there.
 func TestSearch_Large(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -72,7 +72,7 @@ func TestSearch_Large(t *testing.T) {
 	require.Len(t, search(t, ob, admin.MessageQuery{Newest: true}), 5)
 }
 
-// TestTrace follows messages through the log, a group that sets them aside, and one that
+// TestTrace follows messages through the log, through a group that sets them aside, and through one that
 // reads other topics.
 func TestTrace(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTrace_LongAfterItsID: a message may be enqueued long after its id was made.
+// TestTrace_LongAfterItsID: a message is found even if it was enqueued long after its id was made.
 func TestTrace_LongAfterItsID(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -121,7 +121,7 @@ func TestTrace_LongAfterItsID(t *testing.T) {
 	require.Empty(t, trace.Messages[0].Groups, "no relay has begun")
 }
 
-// TestRanges lists the ranges, and who has not read them.
+// TestRanges lists the ranges, each with the groups that have not read it yet.
 func TestRanges(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -141,7 +141,7 @@ func TestRanges(t *testing.T) {
 	require.Empty(t, ranges[0].PinnedBy, "what is held pins nothing")
 }
 
-// TestMembers: who leads is known, and who has said that it lives.
+// TestMembers lists the leader and every member whose last sign of life is still valid.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -169,8 +169,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// TestO15_LookingNeedsSelectOnly: an operator who may only read sees everything and
-// changes nothing, not even by a dry run.
+// TestO15_LookingNeedsSelectOnly: an operator with only SELECT sees everything and can change nothing, not
+// even in a dry run.
 func TestO15_LookingNeedsSelectOnly(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// TestO6_RedrivenDeadWhileTheFirstIsOnItsWay: the relay was sending a record when an
-// earlier one of its key came back; when it fails, it waits for that one.
+// TestO6_RedrivenDeadWhileTheFirstIsOnItsWay: an earlier record of a key is redriven while the relay is
+// sending a later one. When the later one fails, it waits for the earlier.
 func TestO6_RedrivenDeadWhileTheFirstIsOnItsWay(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -30,7 +30,7 @@ func (h *holding) owner() string {
 	return query1[string](h.t, h.db, "SELECT owner FROM leat.outbox_leases")
 }
 
-// TestAdmin_GroupsAreApart: what one group has set aside is no other group's concern.
+// TestAdmin_GroupsAreApart: what one group has set aside does not affect other groups.
 func TestAdmin_GroupsAreApart(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestTrace_WithinAWindow: of a window that is read, what is settled was sent, and the rest
-// is pending.
+// TestTrace_WithinAWindow: while a window is being read, its settled records count as sent, the rest as
+// pending.
 func TestTrace_WithinAWindow(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})

@@ -26,7 +26,8 @@ func TestO1_BatchInItsOwnTransaction(t *testing.T) {
 	require.Equal(t, []string{"placed"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO1_BatchInATransaction: the batch goes with the transaction it is sent in.
+// TestO1_BatchInATransaction: the messages of a batch commit or roll back with the transaction the batch
+// is sent in.
 func TestO1_BatchInATransaction(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -47,7 +48,7 @@ func TestO1_BatchInATransaction(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "c"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO1_BatchOfNothing queues nothing.
+// TestO1_BatchOfNothing: without messages, nothing is queued.
 func TestO1_BatchOfNothing(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -56,8 +57,8 @@ func TestO1_BatchOfNothing(t *testing.T) {
 	require.Zero(t, b.Len())
 }
 
-// TestO1_BatchKnowsItsDatabase: what is queued checks where it runs, and the
-// first call asks once which database that should be.
+// TestO1_BatchKnowsItsDatabase: the queued statements check which database they run in. Only the first
+// call asks which database that should be.
 func TestO1_BatchKnowsItsDatabase(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})

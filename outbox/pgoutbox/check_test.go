@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO2_UnusableSourcesAreRefused: what would lose messages is refused when a
-// relay starts, ends one that runs, and says what it is.
+// TestO2_UnusableSourcesAreRefused: a source that would lose messages is refused when a relay starts and
+// ends a running relay, with the cause in the error.
 func TestO2_UnusableSourcesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func TestCheck_NotMigrated(t *testing.T) {
 	require.NoError(t, src.Check(t.Context()))
 }
 
-// runOnce relays what is there to broker.
+// runOnce relays the committed messages to broker and returns how many.
 func runOnce(t *testing.T, ob *pgoutbox.Outbox, broker *outboxtest.Broker) int {
 	t.Helper()
 	r, err := relay.New(source(t, ob, ""), broker.Sink(), relay.Config{})

@@ -55,7 +55,7 @@ func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
 	return s.Outbox.History(pgoutbox.HistoryConfig{FromSeq: sel.FromSeq, ToSeq: sel.ToSeq, Topics: sel.Topics})
 }
 
-// DropHistory implements outboxtest.HistoryDropper, as maintenance does without DDL.
+// DropHistory implements outboxtest.HistoryDropper. It deletes rows, as maintenance does without DDL.
 func (s subject) DropHistory(ctx context.Context, seq int64) error {
 	_, err := s.db.Pool.Exec(ctx, "DELETE FROM leat.outbox WHERE seq <= $1", seq)
 	return err
@@ -75,8 +75,8 @@ func (s subject) Another(context.Context) (outboxtest.Subject, error) {
 	return newPgxSubject(s.t), nil
 }
 
-// LosePositions implements outboxtest.PositionLoser: windows that a server had not got when
-// it took over.
+// LosePositions implements outboxtest.PositionLoser. It deletes windows, as if a server had taken over
+// without having received them.
 func (s subject) LosePositions(ctx context.Context) error {
 	_, err := s.db.Pool.Exec(ctx, "DELETE FROM leat.outbox_positions WHERE window_no > 0")
 	return err
@@ -88,7 +88,7 @@ func (s subject) SetCounter(ctx context.Context, last int64) error {
 	return err
 }
 
-// Die implements outboxtest.Mortal: the server ends the session without a word of ours.
+// Die implements outboxtest.Mortal: the server ends the session, without any action on our side.
 func (s subject) Die(ctx context.Context, _ driver.Session) error {
 	_, err := s.db.Pool.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_locks
 		WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)

@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 	outboxtest.Run(t, features(), newPgxSubject)
 }
 
-// TestConformance_SQL runs it through database/sql.
+// TestConformance_SQL runs the same suite through database/sql.
 //
 //leat:level 2
 func TestConformance_SQL(t *testing.T) {
@@ -46,8 +46,8 @@ func TestConformance_Relay(t *testing.T) {
 	outboxtest.RunRelay(t, features(), newPgxSubject)
 }
 
-// TestConformance_CatchesUnorderedKeys is the negative control of the checks of
-// order: the same outbox without its locks fails them.
+// TestConformance_CatchesUnorderedKeys is the negative control of the order checks: the same outbox
+// without its locks fails them.
 func TestConformance_CatchesUnorderedKeys(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"O5_KeyIsHeldUntilTheEnd", "O5_WaitingWriterGoesOn"} {
@@ -67,7 +67,7 @@ type subject struct {
 	t  *testing.T
 }
 
-// operators is what operators see of it.
+// operators is the part of an outbox that operators use.
 type operators interface {
 	admin.Manager
 }
@@ -91,8 +91,8 @@ func (s subject) Source(group string) driver.Source {
 
 var _ outboxtest.ForeignHolder = subject{}
 
-// HoldForeign implements outboxtest.ForeignHolder: one transaction in this
-// database, one in another.
+// HoldForeign implements outboxtest.ForeignHolder with one transaction in this database and one in
+// another.
 func (s subject) HoldForeign(ctx context.Context) (release func(), err error) {
 	config := s.db.Pool.Config().ConnConfig
 	config.Database = "postgres"
@@ -127,7 +127,7 @@ func (s subject) BlockHeld(ctx context.Context) (waits func(context.Context) err
 
 var _ outboxtest.ForeignWriter = subject{}
 
-// WriteForeign implements outboxtest.ForeignWriter: rows that were inserted by hand.
+// WriteForeign implements outboxtest.ForeignWriter with rows inserted by hand.
 func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
 	for i, values := range []string{
 		`'{"tenant": 7}', NULL, now()`, `'{"a": {"b": [1]}, "c": null}', NULL, now()`, `'[1]', NULL, now()`, `'"text"', NULL, now()`,

@@ -23,7 +23,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO13_SecondConnection is there while pages follow each other, and not before and after.
+// TestO13_SecondConnection: a session has a second connection only while one page follows another.
 func TestO13_SecondConnection(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -49,8 +49,8 @@ func TestO13_SecondConnection(t *testing.T) {
 	})
 }
 
-// TestO13_WithoutASecondConnection: a relay that gets none reads and settles in turn, and says so
-// once.
+// TestO13_WithoutASecondConnection: a relay that gets no second connection reads and settles in turn, and
+// logs that once.
 func TestO13_WithoutASecondConnection(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -87,7 +87,7 @@ func TestO13_WithoutASecondConnection(t *testing.T) {
 	require.True(t, room.Take(), "it was given back")
 }
 
-// lockedBuffer is a log that others write to.
+// lockedBuffer is a log that several goroutines write to.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -105,8 +105,8 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// TestO14_RenewalDoesNotWaitForARead: an idle session looks on the connection that it renews on. A
-// look that waits, here for a lock on the log, keeps no renewal.
+// TestO14_RenewalDoesNotWaitForARead: an idle session polls on the connection that it renews its lease on.
+// A poll that waits, here for a lock on the log, does not delay a renewal.
 func TestO14_RenewalDoesNotWaitForARead(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -136,8 +136,8 @@ func TestO14_RenewalDoesNotWaitForARead(t *testing.T) {
 	require.NoError(t, <-failed)
 }
 
-// TestO13_OutboxesShareAListener: outboxes on one pool, which know nothing of each other, listen on
-// one connection, on which their maintenance holds its leases, and each hears its own.
+// TestO13_OutboxesShareAListener: outboxes on one pool listen on one connection without knowing of each
+// other. Their maintenance holds its leases on it, too, and each outbox hears only its own wakes.
 func TestO13_OutboxesShareAListener(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -186,7 +186,8 @@ func TestO13_OutboxesShareAListener(t *testing.T) {
 	await(t, "nothing is left", func() bool { return connections(t, db, "leat shared") == 0 })
 }
 
-// TestO13_MaintenanceSharesAConnection: that of outboxes on one pool holds its leases on one.
+// TestO13_MaintenanceSharesAConnection: the maintenance of all outboxes on one pool holds its leases on
+// one connection.
 func TestO13_MaintenanceSharesAConnection(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -210,7 +211,8 @@ func TestO13_MaintenanceSharesAConnection(t *testing.T) {
 	await(t, "nothing is left", func() bool { return connections(t, db, "leat shared") == 0 })
 }
 
-// TestO13_ReservedConnectionsAreLeftAlone: a relay whose role may take them waits for another one.
+// TestO13_ReservedConnectionsAreLeftAlone: a relay whose role may use the reserved connections waits for
+// another one instead.
 //
 //leat:level 4
 func TestO13_ReservedConnectionsAreLeftAlone(t *testing.T) {
@@ -238,8 +240,8 @@ func TestO13_ReservedConnectionsAreLeftAlone(t *testing.T) {
 	require.NoError(t, run.stop())
 }
 
-// TestO14_ReleasesSideBySide: an owner without a mark is one of a release that locks nothing. Its
-// lease counts until it ends, and so does ours for its claims, which go by the time alone.
+// TestO14_ReleasesSideBySide: an owner without a mark comes from a version of leat that locks nothing. Its
+// lease counts until it ends, and our lease keeps such versions off, since they go by the time alone.
 func TestO14_ReleasesSideBySide(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -11,10 +11,10 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestCount_Memory: what a session allocates a record of 512 bytes while it drains a log, and
-// how often the collector runs for it. It guards the decoding of rows and the slab of a
-// session: rows that are scanned into variables make a dozen allocations a record, a slab that
-// is too large or one a window makes collections.
+// TestCount_Memory measures how much a session allocates per record of 512 bytes while it drains a log,
+// and how often the garbage collector runs. It guards the decoding of rows and the slab of a session:
+// scanning rows into variables costs a dozen allocations per record; a slab that is too large, or one per
+// window, causes collections.
 func TestCount_Memory(t *testing.T) { //nolint:paralleltest // others would count, too
 	if race.Enabled {
 		t.Skip("the race detector allocates: make counts")

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// tripCounter counts what connections wait for an answer of: statements and batches.
+// tripCounter counts the round trips of connections: statements and batches.
 type tripCounter struct{ statementCounter }
 
 // TraceBatchStart implements pgx.BatchTracer.
@@ -29,10 +29,10 @@ func (*tripCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQu
 // TraceBatchEnd implements pgx.BatchTracer.
 func (*tripCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// countRoundTrips: how often a producer and a relay wait for PostgreSQL. They are whole
-// numbers and the same on every machine, so a trip more fails. It guards the single statement
-// of Enqueue, the single trip of InBatch, and the reads of a session: a page, its position, and
-// a probe with the next window behind the last page.
+// countRoundTrips counts how often a producer and a relay wait for PostgreSQL. The counts are whole
+// numbers and the same on every machine, so one more trip fails. It guards the single statement of
+// Enqueue, the single trip of InBatch, and the reads of a session: a page, its position, and a probe with
+// the next window behind the last page.
 func countRoundTrips(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	var trips tripCounter

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestCount_Server counts on a server that does nothing else: transactions of other tests make
-// a relay probe, and write WAL.
+// TestCount_Server counts on a server of its own: transactions of other tests would make a relay probe,
+// and write WAL.
 //
 //leat:level 4
 func TestCount_Server(t *testing.T) {
@@ -25,10 +25,10 @@ func TestCount_Server(t *testing.T) {
 	t.Run("WAL", func(t *testing.T) { countWAL(t, wal) })                 //nolint:paralleltest // see above
 }
 
-// countWAL: the bytes of WAL a small message, commits included, without checkpoints and images of
-// pages. They are the same in every run to a thousandth, so the bounds are 5 % above them. It
-// guards what a message costs replicas, backups and disks: an index more, a column more, or a
-// position that is stored more often than once a page.
+// countWAL measures the WAL bytes per small message, commits included, without checkpoints and full-page
+// images. They vary by a thousandth between runs, so the bounds are 5 % above them. It guards what a
+// message costs replicas, backups and disks: one more index, one more column, or a position that is stored
+// more often than once per page.
 func countWAL(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	ob, err := pgoutbox.New(db.Pool, pgoutbox.Config{})

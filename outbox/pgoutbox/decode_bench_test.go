@@ -13,8 +13,8 @@ import (
 // benchRowCount is the number of rows of a page.
 const benchRowCount = 1000
 
-// BenchmarkDecode makes records of a page of rows as the server sends them, with 512
-// bytes of payload each.
+// BenchmarkDecode decodes a page of rows, in the form the server sends them, with 512 bytes of payload
+// each.
 func BenchmarkDecode(b *testing.B) {
 	for _, bench := range []struct {
 		name string
@@ -44,7 +44,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// benchRows returns rows with so many of the headers, as the server sends them.
+// benchRows returns rows with the given number of headers, in the form the server sends them.
 func benchRows(b *testing.B, headers int) [][][]byte {
 	b.Helper()
 	texts := []string{
@@ -63,7 +63,7 @@ func benchRows(b *testing.B, headers int) [][][]byte {
 	return rows
 }
 
-// BenchmarkDecodeHeaders reads the headers of one row.
+// BenchmarkDecodeHeaders decodes the headers of one row.
 func BenchmarkDecodeHeaders(b *testing.B) {
 	for _, raw := range []string{
 		`{}`,

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestDecoder_BinaryForm agrees with pgx about every binary form, refuses values
-// of a wrong length, and gives no record memory that another one writes to.
+// TestDecoder_BinaryForm compares the decoder with pgx for every binary form. It also checks that values
+// of a wrong length are refused and that no two records share memory that one of them may write to.
 func TestDecoder_BinaryForm(t *testing.T) {
 	t.Parallel()
 	types := pgtype.NewMap()
@@ -71,8 +71,8 @@ func TestDecoder_BinaryForm(t *testing.T) {
 	require.Equal(t, want, d.records[0])
 }
 
-// TestDecoder_UsesMemoryAgain: what was given back holds the next page, what was not keeps what it has, and a
-// page that is not full, after which there is no backlog, lets go of all.
+// TestDecoder_UsesMemoryAgain: memory that was given back holds the next page; memory that was not stays
+// intact. A page that is not full, which means there is no backlog, releases all of it.
 func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	t.Parallel()
 	failpointtest.Install()       // what is given back is overwritten
@@ -119,7 +119,8 @@ func TestDecoder_UsesMemoryAgain(t *testing.T) {
 	require.Empty(t, d.stock.free)
 }
 
-// TestDecoder_SmallPagesShareMemory: full pages of little share a slab, as those do that are not full.
+// TestDecoder_SmallPagesShareMemory: full pages with few bytes share a slab, as pages do that are not
+// full.
 func TestDecoder_SmallPagesShareMemory(t *testing.T) {
 	t.Parallel()
 	var d decoder
@@ -138,7 +139,8 @@ func TestDecoder_SmallPagesShareMemory(t *testing.T) {
 	}
 }
 
-// TestStock_IsBounded: what a page had that was far larger than others is not kept, nor that of many pages.
+// TestStock_IsBounded: the stock keeps neither the memory of an unusually large page nor that of many
+// pages.
 func TestStock_IsBounded(t *testing.T) {
 	t.Parallel()
 	var s stock

@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO5_LockedDelayedRowIsNotPassedOver: a promoter that cannot have the first message of
-// a key leaves the later ones, and does not ask again at once.
+// TestO5_LockedDelayedRowIsNotPassedOver: a promoter that cannot lock the first message of a key leaves
+// the later ones, and retries only after a pause.
 func TestO5_LockedDelayedRowIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -42,8 +42,8 @@ func TestO5_LockedDelayedRowIsNotPassedOver(t *testing.T) {
 	require.Equal(t, []string{"first", "second"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO14_DelayedIsSeenByAnIdleRelay: while maintenance works, an idle relay of its process looks for
-// delayed messages along with the log, and maintenance need not.
+// TestO14_DelayedIsSeenByAnIdleRelay: while maintenance runs, an idle relay of its process looks for
+// delayed messages whenever it polls the log, so that maintenance need not.
 func TestO14_DelayedIsSeenByAnIdleRelay(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -85,8 +85,8 @@ func TestO14_DelayedIsSeenByAnIdleRelay(t *testing.T) {
 	done()
 }
 
-// TestO5_DelayedByTwoPromoters: promoters that race over the same keys keep the order of
-// each, and end.
+// TestO5_DelayedByTwoPromoters: promoters that race over the same keys keep the order of each key, and
+// finish.
 func TestO5_DelayedByTwoPromoters(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

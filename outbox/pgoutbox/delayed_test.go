@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// maintenance returns the maintenance of ob.
+// maintenance returns a Maintenance of ob.
 func maintenance(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.MaintenanceConfig) *pgoutbox.Maintenance {
 	tb.Helper()
 	m, err := pgoutbox.NewMaintenance(ob, cfg)
@@ -22,7 +22,7 @@ func maintenance(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.MaintenanceCon
 	return m
 }
 
-// once runs one round.
+// once runs one round of maintenance.
 func once(t *testing.T, m *pgoutbox.Maintenance) admin.MaintenanceReport {
 	t.Helper()
 	report, err := m.RunOnce(t.Context())
@@ -30,7 +30,7 @@ func once(t *testing.T, m *pgoutbox.Maintenance) admin.MaintenanceReport {
 	return report
 }
 
-// delayed are messages of key that are due at.
+// delayedBy returns messages of key that are due at the given time.
 func delayedBy(key string, at time.Time, names ...string) []outbox.Message {
 	msgs := keyed(key, names...)
 	for i := range msgs {
@@ -39,17 +39,17 @@ func delayedBy(key string, at time.Time, names ...string) []outbox.Message {
 	return msgs
 }
 
-// later is a time that no test lives to see.
+// later returns a time after the end of every test.
 func later() time.Time { return time.Now().Add(time.Hour).Truncate(time.Microsecond) }
 
-// makeDue lets the time of all delayed messages come.
+// makeDue makes all delayed messages due.
 func makeDue(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	exec(t, db, "UPDATE leat.outbox_delayed SET not_before = clock_timestamp() - interval '1 hour'")
 }
 
-// TestO1_DelayedExistsIffCommitted goes through every way into the outbox: a message
-// that is due later is stored with the rest of its transaction or not at all.
+// TestO1_DelayedExistsIffCommitted tries every way into the outbox: a delayed message is stored with the
+// rest of its transaction or not at all.
 func TestO1_DelayedExistsIffCommitted(t *testing.T) {
 	t.Parallel()
 	for name, open := range entries() {
@@ -77,7 +77,8 @@ func TestO1_DelayedExistsIffCommitted(t *testing.T) {
 	}
 }
 
-// TestO1_DelayedWithoutItsTable: nothing can be delayed, all else is enqueued.
+// TestO1_DelayedWithoutItsTable: without the table of delayed messages, only messages without a delay can
+// be enqueued.
 func TestO1_DelayedWithoutItsTable(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -96,8 +97,8 @@ func TestO1_DelayedWithoutItsTable(t *testing.T) {
 	require.ErrorIs(t, m.Run(t.Context()), outbox.ErrNotMigrated)
 }
 
-// TestO4_DelayedKeepsEveryField: what is sent late is what was enqueued; the time of
-// the event is that of the Enqueue.
+// TestO4_DelayedKeepsEveryField: a delayed message is sent exactly as it was enqueued; unless it is set,
+// its OccurredAt is the time of the Enqueue.
 func TestO4_DelayedKeepsEveryField(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -130,7 +131,7 @@ func TestO4_DelayedKeepsEveryField(t *testing.T) {
 	require.True(t, got[1].CreatedAt.After(listed[1].CreatedAt))
 }
 
-// TestO5_WholeOutboxLocked: a call with many keys holds every key.
+// TestO5_WholeOutboxLocked: a call with more keys than MaxKeyLocks holds up every key.
 func TestO5_WholeOutboxLocked(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{MaxKeyLocks: 1})
@@ -146,7 +147,7 @@ func TestO5_WholeOutboxLocked(t *testing.T) {
 	require.EqualValues(t, 2, once(t, m).Promoted)
 }
 
-// TestO2_CancelDelayed: a message that is not due can be taken back, with a note.
+// TestO2_CancelDelayed: a message that is not due yet can be cancelled, which the audit records.
 func TestO2_CancelDelayed(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -191,8 +192,8 @@ func TestO2_CancelDelayed(t *testing.T) {
 	require.ErrorIs(t, err, admin.ErrInvalidRequest)
 }
 
-// TestO14_DelayedIsSentAtItsTime: Run moves a message at its time, not before it and
-// not a whole poll after.
+// TestO14_DelayedIsSentAtItsTime: Run moves a message when it is due: not earlier, and not a whole poll
+// later.
 func TestO14_DelayedIsSentAtItsTime(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -213,8 +214,8 @@ func TestO14_DelayedIsSentAtItsTime(t *testing.T) {
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_leases WHERE owner IS NOT NULL"))
 }
 
-// TestO2_PrivilegesOfADelay: a producer that delays messages needs no more than INSERT
-// on the columns that it gives.
+// TestO2_PrivilegesOfADelay: a producer that delays messages needs only INSERT on the columns that it
+// sets.
 func TestO2_PrivilegesOfADelay(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -9,8 +9,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// ledger is what the producers know: which messages were committed and which
-// were rolled back.
+// ledger holds what the producers know: which messages were committed and which were rolled back.
 type ledger struct {
 	mu         sync.Mutex
 	committed  map[string]outbox.Message
@@ -47,7 +46,7 @@ type delivered struct {
 	offset    int64
 }
 
-// report is what is wrong with a broker's log, invariant by invariant.
+// report lists what is wrong with a broker's log, invariant by invariant.
 type report struct {
 	lost     []string // O2: committed, not in the log
 	phantom  []string // O3: in the log, not committed
@@ -57,8 +56,8 @@ type report struct {
 	most     int      // O10: copies of one message
 }
 
-// audit compares the log, each partition in the order of its offsets, with what
-// was committed. seqs are the numbers of the rows, by message id.
+// audit compares the log, each partition in the order of its offsets, with the committed messages. seqs
+// maps message ids to the numbers of their rows.
 func audit(l *ledger, log []delivered, seqs map[string]int64) report {
 	l.mu.Lock()
 	defer l.mu.Unlock()

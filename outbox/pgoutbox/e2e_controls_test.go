@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// wrongSource reads the outbox in one of the forms that lose rows or invert
-// keys. It has no lease, and remembers its position in memory.
+// wrongSource reads the outbox in one of the wrong ways, which lose rows or invert keys. It has no lease,
+// and keeps its position in memory.
 type wrongSource struct {
 	db   *testenv.Database
 	next func(ctx context.Context, db *testenv.Database, limit int) ([]outbox.Record, error)
@@ -38,7 +38,7 @@ func (w *wrongSource) Read(ctx context.Context, limit int) (driver.Page, error) 
 const wrongColumns = `SELECT seq, created_at, occurred_at, id_text, topic, coalesce(key, ''), coalesce(type, ''), payload, xid::text::bigint
 	FROM leat.outbox `
 
-// selectRecords runs a wrong form's query; each is told of every row.
+// selectRecords runs the query of a wrong source and calls each for every row.
 func selectRecords(ctx context.Context, db *testenv.Database, each func(r *outbox.Record, xid int64), where string, args ...any) ([]outbox.Record, error) {
 	rows, err := db.Pool.Query(ctx, wrongColumns+where, args...)
 	if err != nil {
@@ -56,7 +56,7 @@ func selectRecords(ctx context.Context, db *testenv.Database, each func(r *outbo
 	return all, err
 }
 
-// byID goes on from the highest number it has seen.
+// byID continues after the highest number it has seen.
 func byID() func(context.Context, *testenv.Database, int) ([]outbox.Record, error) {
 	var last int64
 	return func(ctx context.Context, db *testenv.Database, limit int) ([]outbox.Record, error) {
@@ -65,8 +65,8 @@ func byID() func(context.Context, *testenv.Database, int) ([]outbox.Record, erro
 	}
 }
 
-// byXid goes by the transaction's number. To stop at the oldest that is under way would
-// not help it: where it is used, all have ended but those of other tests.
+// byXid reads in the order of transaction ids. Stopping at the oldest running transaction would not help:
+// where byXid is used, only transactions of other tests are still running.
 func byXid() func(context.Context, *testenv.Database, int) ([]outbox.Record, error) {
 	var xid, seq int64
 	return func(ctx context.Context, db *testenv.Database, limit int) ([]outbox.Record, error) {
@@ -76,7 +76,7 @@ func byXid() func(context.Context, *testenv.Database, int) ([]outbox.Record, err
 	}
 }
 
-// byFullPage reads windows, and takes a window for finished after one page.
+// byFullPage reads windows, but treats a window as finished after one page.
 func byFullPage() func(context.Context, *testenv.Database, int) ([]outbox.Record, error) {
 	prev := "3:3:"
 	return func(ctx context.Context, db *testenv.Database, limit int) ([]outbox.Record, error) {
@@ -91,8 +91,8 @@ func byFullPage() func(context.Context, *testenv.Database, int) ([]outbox.Record
 	}
 }
 
-// TestNegativeControls runs schedules that catch the wrong forms, with each of
-// them and with ours, to real Kafka and through the same checks.
+// TestNegativeControls runs schedules that expose the wrong sources, with each of them and with ours, to
+// real Kafka and through the same checks.
 func TestNegativeControls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

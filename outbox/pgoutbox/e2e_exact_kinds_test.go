@@ -11,9 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// exactPoints are where a relay that delivers exactly once has told the cluster
-// something that the database does not know, or the other way round; and at which hit
-// they go off.
+// exactPoints maps failpoints to the hit at which they fire. At these points, a relay that delivers
+// exactly once has told the cluster something that the database does not know, or the other way round.
 func exactPoints() map[failpoint.Name]int {
 	return map[failpoint.Name]int{
 		failpoint.RelayFenced: 1, failpoint.RelayPositionRead: 1, failpoint.RelayTransactionBegun: 3,
@@ -21,7 +20,7 @@ func exactPoints() map[failpoint.Name]int {
 	}
 }
 
-// wiredExactSink is exactly once, over the wire.
+// wiredExactSink returns an exactly-once sink that goes over the wire.
 func (f *fragile) wiredExactSink() *kafkasink.Transactional {
 	f.t.Helper()
 	cfg := exactConfig(f.kafka.Prefix)
@@ -49,8 +48,8 @@ func (f *fragile) awaitCommitted() {
 	}
 }
 
-// TestR12_EveryKindOnPostgres lets everything happen to a relay that delivers exactly
-// once: readers of committed records see every message once, in the order of its key.
+// TestR12_EveryKindOnPostgres applies every kind of fault to a relay that delivers exactly once: readers
+// of committed records see every message once, in the order of its key.
 //
 //leat:level 2
 func TestR12_EveryKindOnPostgres(t *testing.T) {

@@ -12,9 +12,8 @@ import (
 	"github.com/leat-go/leat/internal/failpoint/failpointtest"
 )
 
-// TestR12_DiesAtEveryPointOnPostgres ends a relay process that delivers exactly once
-// at each point where the database and the cluster may disagree, and has it panic
-// where nothing but this mode passes.
+// TestR12_DiesAtEveryPointOnPostgres ends a relay process that delivers exactly once at each point where
+// the database and the cluster may disagree, and makes it panic at the points that only this mode passes.
 //
 //leat:level 4
 func TestR12_DiesAtEveryPointOnPostgres(t *testing.T) {

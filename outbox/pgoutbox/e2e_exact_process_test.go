@@ -22,11 +22,11 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// envRelayExact makes the relay process deliver exactly once. It is what
-// transactional ids and the topic of positions start with.
+// envRelayExact makes the relay process deliver exactly once. Its value is the prefix of the transactional
+// ids and of the position topic.
 const envRelayExact = "LEAT_TEST_RELAY_EXACT"
 
-// exactProcess is what such a process does, until SIGTERM.
+// exactProcess is the main function of such a process. It ends at SIGTERM.
 func exactProcess() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -66,7 +66,7 @@ func exactConfig(prefix string) kafkasink.TransactionalConfig {
 	}
 }
 
-// sentTeller says what was sent, when the cluster has answered.
+// sentTeller prints how many records were sent, once the cluster has answered.
 type sentTeller struct{}
 
 func (sentTeller) OnRelaySend(_ context.Context, e relay.SendEvent) {
@@ -95,7 +95,7 @@ func (s *stage) exactSource() driver.Source {
 	return src
 }
 
-// committed is what readers of committed records see, once no transaction is open.
+// committed returns what readers of committed records see, once no transaction is open.
 func (s *stage) committed() []delivered {
 	s.t.Helper()
 	// The marks at the end of transactions are read as well, to know the end.
@@ -133,7 +133,7 @@ func (s *stage) requireExact() {
 	s.t.Logf("%d messages", s.ledger.size())
 }
 
-// finishExact relays what is left, whoever had the lease.
+// finishExact relays the remaining messages, whoever held the lease before.
 func (s *stage) finishExact(t *testing.T) {
 	t.Helper()
 	exec(t, s.db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")

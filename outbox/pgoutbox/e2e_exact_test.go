@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestR12_KillsOnPostgres kills relay processes that deliver exactly once while
-// producers write. A kill counts only if the process had sent something.
+// TestR12_KillsOnPostgres kills relay processes that deliver exactly once while producers write. A kill
+// counts only if the process had sent something.
 //
 //leat:level 4
 func TestR12_KillsOnPostgres(t *testing.T) {
@@ -53,8 +53,8 @@ func TestR12_KillsOnPostgres(t *testing.T) {
 	require.Zero(t, s.relayOnce(source(t, s.ob, ""), s.sink(), relay.Config{}), "the database knows what is settled")
 }
 
-// TestR12_LostPositionOnPostgres: a relay that was idle from the start begins again,
-// one that has delivered does not where the topic of positions is gone.
+// TestR12_LostPositionOnPostgres: without its position topic, a relay that has delivered nothing yet
+// starts, and one that has delivered refuses.
 //
 //leat:level 2
 func TestR12_LostPositionOnPostgres(t *testing.T) {
@@ -86,8 +86,8 @@ func TestR12_LostPositionOnPostgres(t *testing.T) {
 	s.requireExact()
 }
 
-// TestR12_MovesFromAnotherSink: a group that was relayed at least once goes on
-// exactly once where it is told to adopt its position.
+// TestR12_MovesFromAnotherSink: a group that was relayed at least once continues exactly once if the relay
+// is told to adopt its position.
 func TestR12_MovesFromAnotherSink(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -103,8 +103,9 @@ func TestR12_MovesFromAnotherSink(t *testing.T) {
 	s.requireExact()
 }
 
-// TestR12_BackToExactlyOnce: a group that was relayed without the sink's positions for a while is refused with what to do: remove
-// them, and adopt that of the database. The latter alone is refused, too.
+// TestR12_BackToExactlyOnce: a group that was relayed without the sink's positions for a while is refused.
+// The error says what to do: remove those positions and adopt the database's. Adopting alone is refused,
+// too.
 func TestR12_BackToExactlyOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

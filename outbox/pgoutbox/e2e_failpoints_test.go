@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// relayPoints are the points that a relay over this source passes.
+// relayPoints returns the points that a relay over this source passes.
 func relayPoints() []failpoint.Name {
 	return []failpoint.Name{
 		failpoint.RelayLeaseAcquired, failpoint.RelayWindowOpened, failpoint.RelayAfterFetch,
@@ -28,13 +28,13 @@ func relayPoints() []failpoint.Name {
 	}
 }
 
-// deadlyPoints are those of a relay that sends to Kafka.
+// deadlyPoints returns the points that a relay to Kafka passes.
 func deadlyPoints() []failpoint.Name {
 	return append(relayPoints(), failpoint.RelayClaimWaits, failpoint.RelayLeaseLostWhileSending, failpoint.RelayMidBatch)
 }
 
-// hitOf is the hit at which a point goes off: the second, except what happens
-// once a term.
+// hitOf returns the hit at which a point fires: the second, or the first for points that a relay passes
+// once per term.
 func hitOf(point failpoint.Name) int {
 	if point == failpoint.RelayLeaseAcquired || point == failpoint.RelayClaimWaits {
 		return 1
@@ -42,9 +42,8 @@ func hitOf(point failpoint.Name) int {
 	return 2
 }
 
-// TestO2_ProcessDiesAtEveryPoint ends a relay process at each point, or has it panic, and lets
-// the next one go on: nothing is lost or out of order, and nothing is there more
-// than twice.
+// TestO2_ProcessDiesAtEveryPoint ends a relay process at each point, or makes it panic, and lets the next
+// one continue: nothing is lost or out of order, and no message is delivered more than twice.
 //
 //leat:level 4
 func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
@@ -82,8 +81,7 @@ func TestO2_ProcessDiesAtEveryPoint(t *testing.T) {
 	}
 }
 
-// TestO2_ErrorAtEveryPoint makes each point of a relay fail several times; it
-// recovers by itself.
+// TestO2_ErrorAtEveryPoint makes each point of a relay fail several times; the relay recovers by itself.
 func TestO2_ErrorAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range append(relayPoints(), failpoint.RelayClaimWaits) {

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// fleet is five relay processes of one group, to which things happen.
+// fleet is five relay processes of one group that are killed and frozen.
 type fleet struct {
 	*stage
 
@@ -38,8 +38,7 @@ func newFleet(t *testing.T, slots int) *fleet {
 	return f
 }
 
-// busy returns a relay that has records sent and unsettled and is not frozen, or
-// -1.
+// busy returns the index of a relay that has sent records it has not settled and is not frozen, or -1.
 func (f *fleet) busy() int {
 	for _, i := range f.rng.Perm(len(f.relays)) {
 		p := f.relays[i]
@@ -50,7 +49,7 @@ func (f *fleet) busy() int {
 	return -1
 }
 
-// strike waits for a relay that has something under way, and kills or freezes it.
+// strike waits for a relay with unsettled records and kills or freezes it.
 func (f *fleet) strike(freeze bool) {
 	victim := -1
 	await(f.t, "a relay has something under way", func() bool {
@@ -84,14 +83,14 @@ func (f *fleet) freeze(p *process) {
 	time.AfterFunc(lease+lease/2, p.thaw)
 }
 
-// thaw lets a frozen process go on.
+// thaw resumes a frozen process.
 func (p *process) thaw() {
 	if p.frozen.CompareAndSwap(true, false) {
 		_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may have been killed by the end of the test
 	}
 }
 
-// produce keeps producers busy until stop is called.
+// produceUntil keeps producers busy until stop is called.
 func (f *fleet) produceUntil() (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
@@ -117,7 +116,7 @@ func (f *fleet) produceUntil() (stop func()) {
 	}
 }
 
-// stopAll lets every relay end as it should.
+// stopAll stops every relay cleanly.
 func (f *fleet) stopAll() {
 	for i, p := range f.relays {
 		p.thaw()
@@ -125,10 +124,9 @@ func (f *fleet) stopAll() {
 	}
 }
 
-// TestO2_O5_FleetUnderFire: five replicas, of one slot or of four, are killed and
-// are stopped for longer than their lease, each while it has records under way.
-// What was committed is in Kafka: nothing lost, nothing that was rolled back, no
-// copy altered, each key in order.
+// TestO2_O5_FleetUnderFire: five replicas with one slot or four are killed, or frozen for longer than
+// their lease, each while it has unsettled records. Kafka then holds exactly what was committed: nothing
+// is lost, nothing was rolled back, no copy is altered, and each key is in order.
 //
 //leat:level 4
 func TestO2_O5_FleetUnderFire(t *testing.T) {

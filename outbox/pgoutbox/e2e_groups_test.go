@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// effects are what a function sink has done.
+// effects records what a function sink has done.
 type effects struct {
 	mu   sync.Mutex
 	done []string // idempotency keys
@@ -59,9 +59,8 @@ func groupSource(t *testing.T, s *stage, cfg pgoutbox.SourceConfig) driver.Sourc
 	return src
 }
 
-// TestO12_GroupsWithSinksOfTheirOwn: one group relays to Kafka, by processes that are
-// killed; another feeds a read model, of one topic, from now on. Neither minds the
-// other.
+// TestO12_GroupsWithSinksOfTheirOwn: one group relays to Kafka with processes that are killed; another
+// feeds a read model from one topic, beginning now. Neither affects the other.
 //
 //leat:level 2
 func TestO12_GroupsWithSinksOfTheirOwn(t *testing.T) {
@@ -100,9 +99,8 @@ func TestO12_GroupsWithSinksOfTheirOwn(t *testing.T) {
 	require.ElementsMatch(t, want, model.ids(), "each once: nothing has happened to its group")
 }
 
-// TestO5_TotalOrderHaltsAndResumes: a strict consumer reads all keys in one order,
-// halts at what it cannot process, gives its lease up when it is stopped, and the
-// next one goes on there.
+// TestO5_TotalOrderHaltsAndResumes: a strict consumer reads all keys in one order and halts at a record it
+// cannot process. When it is stopped it releases its lease, and the next one continues there.
 func TestO5_TotalOrderHaltsAndResumes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -136,8 +134,8 @@ func TestO5_TotalOrderHaltsAndResumes(t *testing.T) {
 	require.Equal(t, want, model.ids())
 }
 
-// TestO6_FunctionSinkBlocksItsKey: an effect that fails is tried again, for ever where
-// the policy says so, and its key waits in order; others do not.
+// TestO6_FunctionSinkBlocksItsKey: a failed effect is retried, forever if the policy says so. Its key
+// waits, in order; other keys continue.
 func TestO6_FunctionSinkBlocksItsKey(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -55,18 +55,18 @@ func (s *stage) commit(msgs ...outbox.Message) {
 	s.ledger.note(true, msgs...)
 }
 
-// message is a message of the first topic, named by its id.
+// message returns a message of the first topic with the given key and id.
 func (s *stage) message(key, id string) outbox.Message {
 	return outbox.Message{ID: id, Topic: s.topics[0], Key: key, Payload: []byte("payload of " + id), OccurredAt: recently()}
 }
 
-// recently is a time that Kafka keeps as it is. It must not be long ago: a topic's
-// retention goes by the records' times.
+// recently returns a time that Kafka keeps unchanged. It must not be long ago: the retention of a topic
+// goes by the records' times.
 func recently() time.Time {
 	return time.Now().UTC().Truncate(time.Millisecond)
 }
 
-// relayOnce relays what there is with a relay of src.
+// relayOnce runs a relay of src once and returns how many records it relayed.
 func (s *stage) relayOnce(src driver.Source, sink driver.Sink, cfg relay.Config) int {
 	s.t.Helper()
 	r, err := relay.New(src, sink, cfg)
@@ -84,8 +84,8 @@ func (s *stage) start(src driver.Source, sink driver.Sink, cfg relay.Config) *ru
 	return runRelay(s.t, r)
 }
 
-// awaitAll reads the topics until all that was committed is there, or a while is
-// over, and returns the log.
+// awaitAll reads the topics until everything committed is there, or until it times out, and returns the
+// log.
 func (s *stage) awaitAll() []delivered {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -99,7 +99,7 @@ func (s *stage) awaitAll() []delivered {
 	})
 }
 
-// log is the log of the topics as they are now.
+// log returns the current log of the topics.
 func (s *stage) log() []delivered {
 	s.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...))
@@ -114,7 +114,7 @@ func (s *stage) log() []delivered {
 	return s.consume(ctx, func(log []delivered) bool { return int64(len(log)) >= total })
 }
 
-// consume reads the topics from the start until enough or the end of ctx.
+// consume reads the topics from the start until enough reports true or ctx ends.
 func (s *stage) consume(ctx context.Context, enough func(log []delivered) bool) []delivered {
 	s.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.Brokers...), kgo.ConsumeTopics(s.topics...),
@@ -129,7 +129,7 @@ func (s *stage) consume(ctx context.Context, enough func(log []delivered) bool) 
 	return log
 }
 
-// fromKafka reads a record as its consumers do.
+// fromKafka converts a record as its consumers do.
 func fromKafka(r *kgo.Record) delivered {
 	d := delivered{partition: r.Partition, offset: r.Offset}
 	d.Topic, d.Key, d.Payload, d.OccurredAt = r.Topic, string(r.Key), r.Value, r.Timestamp.UTC()
@@ -156,7 +156,7 @@ func (s *stage) audit(log []delivered) report {
 	return audit(s.ledger, log, s.seqs())
 }
 
-// seqs are the numbers of the stored rows, by message id.
+// seqs returns the numbers of the stored rows, by message id.
 func (s *stage) seqs() map[string]int64 {
 	s.t.Helper()
 	rows, err := s.db.Pool.Query(s.t.Context(), "SELECT coalesce(id_text, id::text), seq FROM leat.outbox")

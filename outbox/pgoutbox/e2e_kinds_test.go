@@ -20,13 +20,13 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// allRelayPoints are the points of a relay whose sink rejects a record.
+// allRelayPoints returns the points of a relay whose sink rejects a record.
 func allRelayPoints() []failpoint.Name {
 	return append(relayPoints(), failpoint.RelayClaimWaits, failpoint.RelayLeaseLostWhileSending,
 		failpoint.RelayBeforePark, failpoint.RelayAfterPark)
 }
 
-// poisoned rejects the records of keys that begin with "poison" for good.
+// poisoned is a sink that rejects the records of keys that begin with "poison", permanently.
 type poisoned struct {
 	driver.Sink
 }
@@ -55,7 +55,7 @@ func (p poisoned) Send(ctx context.Context, records []outbox.Record) []outbox.Re
 	return results
 }
 
-// trouble is a relay that a point troubles, among producers.
+// trouble is a relay that fails at a point, with producers around it.
 type trouble struct {
 	t      *testing.T
 	ob     *pgoutbox.Outbox
@@ -96,7 +96,7 @@ func (w *trouble) relay() (*relay.Relay, error) {
 	})
 }
 
-// run runs a relay, with the points or without.
+// run starts a relay, with the failpoints or without.
 func (w *trouble) run(points bool) (stop func() error) {
 	w.t.Helper()
 	r, err := w.relay()
@@ -115,7 +115,7 @@ func (w *trouble) run(points bool) (stop func() error) {
 	}
 }
 
-// reach produces until the point was reached so often.
+// reach produces until the point has been hit the given number of times.
 func (w *trouble) reach(point failpoint.Name, hits int) {
 	w.t.Helper()
 	reached := w.points.Reached(point, hits)
@@ -130,8 +130,7 @@ func (w *trouble) reach(point failpoint.Name, hits int) {
 	require.Fail(w.t, "the point was not reached", "%s, %d times", point, hits)
 }
 
-// expect waits until all is where it belongs: delivered, in the order of its key,
-// or parked.
+// expect waits until every message is delivered, in the order of its key, or parked.
 func (w *trouble) expect() []outbox.Record {
 	w.t.Helper()
 	log, err := w.broker.AwaitDistinct(w.t.Context(), len(w.want)+w.parked) // an unordered one for each that is parked
@@ -144,7 +143,7 @@ func (w *trouble) expect() []outbox.Record {
 	return log
 }
 
-// copies is the most that there are of one record.
+// copies returns the highest number of copies of one record.
 func copies(log []outbox.Record) (most int) {
 	count := map[int64]int{}
 	for i := range log {
@@ -154,9 +153,8 @@ func copies(log []outbox.Record) (most int) {
 	return most
 }
 
-// TestO9_PausedPastTheLease holds a relay up at each point until its lease has ended,
-// while another one takes over and goes on. What the first does when it
-// wakes up changes no position and no order.
+// TestO9_PausedPastTheLease pauses a relay at each point until its lease has ended and another one has
+// taken over. What the first relay does when it wakes up changes neither positions nor order.
 //
 //leat:level 2
 func TestO9_PausedPastTheLease(t *testing.T) {
@@ -195,8 +193,8 @@ func TestO9_PausedPastTheLease(t *testing.T) {
 	}
 }
 
-// TestO13_StoppedAtEveryPoint ends the context of a relay at each point: it stops
-// cleanly, and what is left goes out once, by the next.
+// TestO13_StoppedAtEveryPoint ends the context of a relay at each point: it stops cleanly, and the next
+// relay sends the rest, once.
 //
 //leat:level 2
 func TestO13_StoppedAtEveryPoint(t *testing.T) {

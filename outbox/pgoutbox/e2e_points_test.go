@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// fragile is a stage with a relay in this process to which something happens, on its
-// way to a database and a cluster that are real.
+// fragile is a stage with a relay in this process that suffers faults on its way to a real database and a
+// real cluster.
 type fragile struct {
 	*stage
 
@@ -36,7 +36,7 @@ func newFragile(t *testing.T) *fragile {
 	return &fragile{stage: newStage(t), wire: &faultnet.Lines{}, points: &failpointtest.Registry{}, again: make(chan struct{})}
 }
 
-// briefLease is for relays that are paused for longer than their lease.
+// briefLease returns the config of relays that are paused for longer than their lease.
 func briefLease() relay.Config {
 	return relay.Config{
 		PageSize: 7, ReadAhead: 1, BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond, PollMax: 20 * time.Millisecond,
@@ -44,7 +44,7 @@ func briefLease() relay.Config {
 	}
 }
 
-// actions are what can happen to the relay.
+// actions returns the faults that can hit the relay.
 func (f *fragile) actions() map[string]failpointtest.Action {
 	deaf := failpointtest.Call(func(context.Context) error {
 		<-f.again // deaf to its context, as a process that is stopped
@@ -78,7 +78,7 @@ func (f *fragile) write(n int) {
 	}
 }
 
-// run runs the relay that passes the points.
+// run runs the relay, with the failpoints enabled.
 func (f *fragile) run(src driver.Source, sink driver.Sink) {
 	f.t.Helper()
 	r, err := relay.New(src, sink, briefLease())
@@ -89,7 +89,7 @@ func (f *fragile) run(src driver.Source, sink driver.Sink) {
 	go func() { f.done <- r.Run(ctx) }()
 }
 
-// reach writes until a point was reached so often.
+// reach writes until a point has been hit the given number of times.
 func (f *fragile) reach(point failpoint.Name, hits int) {
 	f.t.Helper()
 	reached := f.points.Reached(point, hits)
@@ -106,10 +106,10 @@ func (f *fragile) reach(point failpoint.Name, hits int) {
 	require.Fail(f.t, "the point was not reached", "%s, %d times", point, hits)
 }
 
-// overWire makes a client of Kafka go over the wire.
+// overWire returns options that make a Kafka client go over the wire.
 func (f *fragile) overWire() []kgo.Opt { return []kgo.Opt{kgo.Dialer(f.wire.Dial)} }
 
-// plainSink is at least once, over the wire.
+// plainSink returns an at-least-once sink that goes over the wire.
 func (f *fragile) plainSink() *kafkasink.Sink {
 	f.t.Helper()
 	sink, err := kafkasink.New(f.kafka.Brokers, kafkasink.Config{Options: f.overWire()})
@@ -118,8 +118,7 @@ func (f *fragile) plainSink() *kafkasink.Sink {
 	return sink
 }
 
-// requireDelivered checks that all is in Kafka, in the order of its key, and at most
-// twice.
+// requireDelivered checks that everything is in Kafka, in the order of its key, and at most twice.
 func (f *fragile) requireDelivered() {
 	f.t.Helper()
 	r := f.audit(f.awaitAll())
@@ -129,8 +128,8 @@ func (f *fragile) requireDelivered() {
 	require.Equal(f.t, report{}, r)
 }
 
-// TestO2_EveryKindWhileSending lets everything happen to a relay that has a batch on its
-// way to Kafka: it recovers, or the next one goes on.
+// TestO2_EveryKindWhileSending applies every kind of fault to a relay whose batch is on its way to Kafka:
+// it recovers, or the next relay continues.
 //
 //leat:level 2
 func TestO2_EveryKindWhileSending(t *testing.T) {
@@ -168,8 +167,8 @@ func TestO2_EveryKindWhileSending(t *testing.T) {
 	}
 }
 
-// TestO13_EveryKindWhenStoppedInABatch stops a relay while a batch is on its way to
-// Kafka, and lets something else happen when the answer is there.
+// TestO13_EveryKindWhenStoppedInABatch stops a relay while a batch is on its way to Kafka, and applies
+// another fault when the answer has arrived.
 //
 //leat:level 2
 func TestO13_EveryKindWhenStoppedInABatch(t *testing.T) {
@@ -199,8 +198,8 @@ func TestO13_EveryKindWhenStoppedInABatch(t *testing.T) {
 	}
 }
 
-// TestO13_DiesWhenStoppedInABatch ends a relay process, or has it panic, that was asked
-// to stop while a batch was on its way.
+// TestO13_DiesWhenStoppedInABatch ends a relay process that was asked to stop while a batch was on its
+// way, or makes it panic.
 //
 //leat:level 4
 func TestO13_DiesWhenStoppedInABatch(t *testing.T) {

@@ -15,8 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// positionLog makes the database keep every position that was ever stored, and
-// when.
+// positionLog makes the database record every position that is stored, with its time.
 const positionLog = `
 	CREATE TABLE position_log (n bigint GENERATED ALWAYS AS IDENTITY, at timestamptz NOT NULL,
 		window_no bigint, prev pg_snapshot, target pg_snapshot, last bigint);
@@ -27,7 +26,7 @@ const positionLog = `
 	END$$;
 	CREATE TRIGGER note AFTER INSERT OR UPDATE ON leat.outbox_positions FOR EACH ROW EXECUTE FUNCTION note_position()`
 
-// acked notes when the broker has acknowledged each record for the first time.
+// acked records when the broker first acknowledged each record.
 type acked struct {
 	driver.Sink
 
@@ -47,8 +46,8 @@ func (a *acked) Send(ctx context.Context, records []outbox.Record) []outbox.Resu
 	return results
 }
 
-// settled returns, for every position that was stored, the records that it
-// passes, and fails where the positions go back.
+// settled returns, for every stored position, the records that it passes. It fails if a position goes
+// back.
 func settled(t *testing.T, db *testenv.Database) (positions int, firstPassed map[int64]time.Time) {
 	t.Helper()
 	// The newest window counts: what is stored into one that is over moves nothing.
@@ -73,9 +72,8 @@ func settled(t *testing.T, db *testenv.Database) (positions int, firstPassed map
 	return query1[int](t, db, "SELECT count(*) FROM position_log"), firstPassed
 }
 
-// TestO12_PositionsFollowTheAcks: through a storm with leaders that are cut off,
-// no position that was stored ever goes back, and none passes a record before
-// the broker has acknowledged it.
+// TestO12_PositionsFollowTheAcks: while producers write and leaders are cut off, no stored position goes
+// back, and none passes a record before the broker has acknowledged it.
 func TestO12_PositionsFollowTheAcks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -106,8 +104,8 @@ func TestO12_PositionsFollowTheAcks(t *testing.T) {
 	}
 }
 
-// TestO12_AdvanceBeforeAckIsCaught is the negative control: a relay that
-// advances when it has read, cut off before the broker has it.
+// TestO12_AdvanceBeforeAckIsCaught is the negative control: a relay that advances as soon as it has read,
+// cut off before the broker has the records.
 func TestO12_AdvanceBeforeAckIsCaught(t *testing.T) {
 	t.Parallel()
 	for name, wrong := range map[string]bool{"ours": false, "wrong": true} {
@@ -158,7 +156,7 @@ func (r *refusing) Send(_ context.Context, records []outbox.Record) []outbox.Res
 	return results
 }
 
-// eager settles what it reads, as it reads it.
+// eager is a source that settles records as soon as it has read them.
 type eager struct{ driver.Source }
 
 func (e eager) Acquire(ctx context.Context, ttl time.Duration) (driver.Session, error) {
@@ -181,9 +179,8 @@ func (e eagerSession) Read(ctx context.Context, limit int) (driver.Page, error) 
 
 func (e eagerSession) Advance(context.Context, driver.Page, int) error { return nil }
 
-// TestO13_CleanStop: a process that is asked to stop ends by itself, within the
-// drain timeout, with its lease released, its connections closed and nothing
-// unacknowledged passed.
+// TestO13_CleanStop: a process that is asked to stop ends by itself within the drain timeout. Its lease is
+// released, its connections are closed, and its position passes no unacknowledged record.
 //
 //leat:level 2
 func TestO13_CleanStop(t *testing.T) {

@@ -35,8 +35,8 @@ const (
 	envRelayLinger   = "LEAT_TEST_RELAY_LINGER" // between the acknowledgement and the position
 )
 
-// fastTakeover is for relays that are killed: small pages, so that a kill
-// finds something under way, and a lease that a test can wait for.
+// fastTakeover returns the config of relays that are killed: small pages, so that a kill hits records on
+// their way, and a lease short enough for a test.
 func fastTakeover() relay.Config {
 	return relay.Config{
 		PageSize: 20, ReadAhead: 1, PollMax: 50 * time.Millisecond,
@@ -44,9 +44,8 @@ func fastTakeover() relay.Config {
 	}
 }
 
-// relayProcess is what the process does: it relays until SIGTERM. It says
-// "leading" when it got the lease, "sent" with a number before it sends, and
-// "settled" with a number when that is stored.
+// relayProcess is the main function of the process: it relays until SIGTERM. It prints "leading" when it
+// got the lease, "sent" with a number before it sends, and "settled" with a number when that is stored.
 func relayProcess() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -88,7 +87,7 @@ func relayProcess() error {
 	return r.Run(ctx)
 }
 
-// teller says what the process does.
+// teller is a hook that prints what the process does.
 type teller struct{}
 
 func (teller) OnRelayLease(_ context.Context, e relay.LeaseEvent) {
@@ -101,7 +100,7 @@ func (teller) OnRelayProgress(_ context.Context, e relay.ProgressEvent) {
 	fmt.Println("settled", e.Settled)
 }
 
-// tellingSink says what it sends, and dwells on what was acknowledged.
+// tellingSink prints what it sends, and pauses after each acknowledgement.
 type tellingSink struct {
 	driver.Sink
 
@@ -131,12 +130,12 @@ type process struct {
 	frozen        atomic.Bool
 }
 
-// unsettled is the number of records that it has sent and not settled.
+// unsettled returns the number of records that the process has sent and not settled.
 func (p *process) unsettled() int64 {
 	return p.sent.Load() - p.settled.Load()
 }
 
-// hear takes in what the process says.
+// hear parses a line that the process printed.
 func (p *process) hear(line string, leads func()) {
 	what, number, _ := strings.Cut(line, " ")
 	n, _ := strconv.ParseInt(number, 10, 64) // there is none: 0
@@ -150,8 +149,8 @@ func (p *process) hear(line string, leads func()) {
 	}
 }
 
-// spawn starts a relay process, which is killed when the test ends. More of its
-// environment may follow.
+// spawn starts a relay process, with additional environment variables if given. The process is killed when
+// the test ends.
 func (s *stage) spawn(lease time.Duration, environ ...string) *process {
 	s.t.Helper()
 	p := &process{leading: make(chan struct{}), done: make(chan struct{})}

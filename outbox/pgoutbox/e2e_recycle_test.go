@@ -15,14 +15,14 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// recycled is a backlog whose pages are large enough that their memory is used again.
+// The recycled backlog has pages large enough that their memory is reused.
 const (
 	recycledPages = 10
 	recycledPage  = 200
 	recycledBytes = 2048
 )
 
-// recycledMessages returns messages each of whose payloads is like no other.
+// recycledMessages returns messages with payloads that are all different.
 func recycledMessages(topic string) (msgs []outbox.Message) {
 	for i := range recycledPages * recycledPage {
 		text := fmt.Sprintf("%08d", i)
@@ -33,7 +33,8 @@ func recycledMessages(topic string) (msgs []outbox.Message) {
 	return msgs
 }
 
-// forgetful breaks its promise: it says that it keeps nothing, and looks at what it was given once more at the end.
+// forgetful is a sink that breaks its promise: it claims to keep nothing, yet keeps what it was given and
+// looks at it again at the end.
 type forgetful struct{ kept []outbox.Record }
 
 func (*forgetful) Borrows() {}
@@ -46,7 +47,7 @@ func (s *forgetful) Send(_ context.Context, records []outbox.Record) []outbox.Re
 	return make([]outbox.Result, len(records))
 }
 
-// intact counts the payloads that are what was enqueued.
+// intact counts the payloads that still are what was enqueued.
 func (s *forgetful) intact() (n int) {
 	for i := range s.kept {
 		if bytes.HasPrefix(s.kept[i].Payload, []byte(s.kept[i].ID)) {
@@ -56,11 +57,12 @@ func (s *forgetful) intact() (n int) {
 	return n
 }
 
-// keeps is a sink that promises nothing.
+// keeps is a sink that makes no such promise.
 type keeps struct{ driver.Sink }
 
-// TestO4_MemoryThatIsUsedAgain: Kafka gets every payload of a backlog of large pages whole, although what is given back is
-// overwritten. A sink that breaks its promise shows that it is, and one that makes none may keep all.
+// TestO4_MemoryThatIsUsedAgain: Kafka gets every payload of a backlog of large pages intact, although
+// memory that is given back is overwritten. A sink that breaks its promise sees overwritten payloads; a
+// sink that makes no promise may keep all of them.
 func TestO4_MemoryThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	failpointtest.Install() // what is given back is overwritten

@@ -14,10 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// storm lets eight producers run txs transactions each: some are rolled back,
-// some write in savepoints, some stay open for a while. After every transaction
-// it calls at with their number, on the test's goroutine; meanwhile the others go
-// on. It returns when all are done.
+// storm starts eight producers that run txs transactions each: some are rolled back, some write in
+// savepoints, some stay open for a while. After every transaction it calls at with the number of
+// transactions so far, on the test's goroutine, while the producers go on. It returns when all are done.
 func (s *stage) storm(name string, txs int, at func(n int)) {
 	s.t.Helper()
 	const producers = 8
@@ -38,7 +37,7 @@ func (s *stage) storm(name string, txs int, at func(n int)) {
 	}
 }
 
-// produce runs one transaction.
+// produce runs one transaction of a producer.
 func (s *stage) produce(rng *rand.Rand, name string) error {
 	ctx := s.t.Context()
 	commit := rng.IntN(5) > 0

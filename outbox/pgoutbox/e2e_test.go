@@ -11,11 +11,10 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO2_NoLossThroughKills kills relay processes with SIGKILL while producers
-// write. What is in Kafka then is what was committed: nothing is lost (O2),
-// nothing is there that was rolled back (O3), every copy is what was enqueued
-// (O4), first occurrences are in order (O5), and copies are at most one and the
-// kills (O10).
+// TestO2_NoLossThroughKills kills relay processes with SIGKILL while producers write. Afterwards Kafka
+// holds what was committed: nothing is lost (O2), nothing was rolled back (O3), every copy is what was
+// enqueued (O4), first occurrences are in order (O5), and no message has more copies than one plus the
+// number of kills (O10).
 //
 //leat:level 4
 func TestO2_NoLossThroughKills(t *testing.T) {
@@ -53,7 +52,7 @@ func TestO2_NoLossThroughKills(t *testing.T) {
 	t.Logf("%d messages, %d further copies", s.ledger.size(), r.copies)
 }
 
-// awaitLeader returns a process that has, or has had, the lease.
+// awaitLeader returns the index of a process that has, or has had, the lease.
 func awaitLeader(t *testing.T, relays []*process) (leader int) {
 	t.Helper()
 	select {
@@ -67,9 +66,9 @@ func awaitLeader(t *testing.T, relays []*process) (leader int) {
 	}
 }
 
-// TestO10_ExactlyOneCopy: without faults, clean stops and changes of the leader
-// included, every message is in Kafka once. A transaction that stays open from
-// the first message to the last is delivered like all others.
+// TestO10_ExactlyOneCopy: without faults, but with clean stops and leader changes, every message is in
+// Kafka once. A transaction that stays open from the first message to the last is delivered like all
+// others.
 func TestO10_ExactlyOneCopy(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -96,8 +95,8 @@ func TestO10_ExactlyOneCopy(t *testing.T) {
 	require.Equal(t, report{most: 1}, r)
 }
 
-// TestO5_OrderThroughTakeovers: leaders that are cut off without a word, one
-// after the other, do not disturb the order of a key.
+// TestO5_OrderThroughTakeovers cuts off one leader after another without warning; the order of keys stays
+// intact.
 //
 //leat:level 2
 func TestO5_OrderThroughTakeovers(t *testing.T) {
@@ -121,9 +120,8 @@ func TestO5_OrderThroughTakeovers(t *testing.T) {
 	require.Empty(t, r.phantom)
 }
 
-// TestO5_ZombieProcess stops the leading process for longer than its lease and
-// lets it go on when another one has taken over: it may repeat what it had under
-// way, and disturbs no order.
+// TestO5_ZombieProcess stops the leading process for longer than its lease and resumes it when another one
+// has taken over: it may repeat the records it was sending, and breaks no order.
 //
 //leat:level 4
 func TestO5_ZombieProcess(t *testing.T) {
@@ -151,8 +149,8 @@ func TestO5_ZombieProcess(t *testing.T) {
 	require.Equal(t, report{}, r)
 }
 
-// TestO11_ForeignTransactionsDelayNothing: what was committed is in the first
-// page that is read after it, whatever else is open in the cluster.
+// TestO11_ForeignTransactionsDelayNothing: committed messages are in the first page that is read
+// afterwards, whatever other transactions are open in the cluster.
 func TestO11_ForeignTransactionsDelayNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// backUp copies the server's files, and returns what puts them back once.
+// backUp copies the server's files. The returned function restores them; it works once.
 func backUp(t *testing.T, server *testenv.PostgresServer, db *testenv.Database) (restore func()) {
 	t.Helper()
 	data := query1[string](t, db, "SHOW data_directory")
@@ -37,11 +37,11 @@ func backUp(t *testing.T, server *testenv.PostgresServer, db *testenv.Database) 
 	}
 }
 
-// TestR12_RestoredBackupIsRefused: D1: a backup is restored into the same cluster under
-// a transactional sink, as a failover to a server that was behind would. What the sink
-// knows of is gone, its transaction ids are given to others, and its relays refuse, also
-// when the server has passed all of them. Once the operator has removed the position, and
-// the database's own is adopted or the group rebased, all that is committed gets sent.
+// TestR12_RestoredBackupIsRefused: D1: a backup is restored into the same cluster under a transactional
+// sink, as in a failover to a server that was behind. The messages that the sink's position covers are
+// gone, and their transaction ids are reused. Relays refuse to run, even when the server has passed all of
+// those ids. Once the operator has removed the sink's position, and either adopted the database's or
+// rebased the group, everything committed is sent.
 //
 //leat:level 4
 func TestR12_RestoredBackupIsRefused(t *testing.T) {
@@ -95,7 +95,7 @@ func TestR12_RestoredBackupIsRefused(t *testing.T) {
 	s.startsOver(by)
 }
 
-// startsOver is the other way out: the group starts over, which repeats what is retained.
+// startsOver tests the other way out: the group starts over, which repeats the retained messages.
 func (s *stage) startsOver(by kafkasink.RemoveRequest) {
 	t, ob := s.t, s.ob
 	t.Helper()

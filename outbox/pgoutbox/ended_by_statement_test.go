@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO1_TransactionEndedByAStatement: pgx does not notice that a statement has ended
-// its transaction, and what is enqueued then would be stored by itself.
+// TestO1_TransactionEndedByAStatement: pgx does not notice that a statement has ended its transaction, and
+// a message enqueued then would be stored by itself.
 func TestO1_TransactionEndedByAStatement(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

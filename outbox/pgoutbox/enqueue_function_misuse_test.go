@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestFunction_RefusesAsGo: what Go refuses, the functions refuse, and name the same field.
+// TestFunction_RefusesAsGo: the functions refuse what Go refuses, and name the same field.
 func TestFunction_RefusesAsGo(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -58,7 +58,8 @@ func TestFunction_RefusesAsGo(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestFunction_RefusesMalformedArrays: nothing is guessed, and nothing of the call is stored.
+// TestFunction_RefusesMalformedArrays: the function guesses nothing, and stores nothing of a malformed
+// call.
 func TestFunction_RefusesMalformedArrays(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -83,7 +84,7 @@ func TestFunction_RefusesMalformedArrays(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestFunction_LocksAsGo: writers of a key wait for one another, whichever way they came.
+// TestFunction_LocksAsGo: writers of a key wait for one another, whether they enqueue in Go or in SQL.
 func TestFunction_LocksAsGo(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -110,8 +111,8 @@ func TestFunction_LocksAsGo(t *testing.T) {
 	}
 }
 
-// TestFunction_BoundsItsLocks: rule N5 holds in SQL, too, and a savepoint gives back what
-// it had asked for.
+// TestFunction_BoundsItsLocks: rule N5 holds in SQL, too, and a savepoint that is rolled back returns the
+// locks it took.
 func TestFunction_BoundsItsLocks(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -132,8 +133,8 @@ func TestFunction_BoundsItsLocks(t *testing.T) {
 	require.Equal(t, 1001, stored(t, db))
 }
 
-// TestFunction_NeedsExecuteOnly: a role without any right to a table enqueues; one
-// without EXECUTE does not, nor does it through the functions below.
+// TestFunction_NeedsExecuteOnly: a role without any right to a table can enqueue with EXECUTE. Without it,
+// neither these functions nor the ones they call work.
 func TestFunction_NeedsExecuteOnly(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -168,7 +169,8 @@ func TestFunction_NeedsExecuteOnly(t *testing.T) {
 	require.Equal(t, 2, stored(t, db))
 }
 
-// TestFunction_InATrigger: the change of a table and its message are one.
+// TestFunction_InATrigger: a trigger stores the message with the change that it describes, or neither is
+// stored.
 func TestFunction_InATrigger(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

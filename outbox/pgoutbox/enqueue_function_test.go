@@ -83,8 +83,8 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// TestConformance_Function runs the suite of all outboxes with messages that the
-// functions in SQL enqueue, except the checks of Go's own errors.
+// TestConformance_Function runs the suite of all outboxes with messages that the SQL functions enqueue,
+// except the checks of Go's own errors.
 //
 //leat:level 2
 func TestConformance_Function(t *testing.T) {
@@ -116,7 +116,7 @@ func (x *functionTx) Enqueue(ctx context.Context, msgs ...outbox.Message) error 
 	return enqueueFunction(ctx, x.Tx, msgs...)
 }
 
-// TestFunction_HashesAsGo: shards, locks and stored ids are those of the library, bit by bit.
+// TestFunction_HashesAsGo: shards, locks and stored ids equal those of the library, bit for bit.
 func TestFunction_HashesAsGo(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -146,7 +146,7 @@ func TestFunction_HashesAsGo(t *testing.T) {
 	})
 }
 
-// TestFunction_StoresAsGo: of the same message, both store the same row.
+// TestFunction_StoresAsGo: for the same message, the library and the function store the same row.
 func TestFunction_StoresAsGo(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -178,7 +178,7 @@ func TestFunction_StoresAsGo(t *testing.T) {
 	}
 }
 
-// TestFunction_Text: text is sent in UTF-8, with its backslashes; a literal is text.
+// TestFunction_Text: text is sent as UTF-8, backslashes included; a string literal is text.
 func TestFunction_Text(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -191,7 +191,8 @@ func TestFunction_Text(t *testing.T) {
 	require.Equal(t, []string{`{"a": "\n\\x41 é"}`, `{"b": 1}`, "\xff\x00"}, got[:3])
 }
 
-// TestFunction_NewIDs: an id that is not given is of version 7, of now, and returned.
+// TestFunction_NewIDs: without an id, the function makes one of version 7 with the current time and
+// returns it.
 func TestFunction_NewIDs(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})

@@ -15,15 +15,14 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// entry is one way into the outbox, in a transaction of its own that is left
-// open.
+// entry is one way into the outbox, with a transaction of its own that is still open.
 type entry struct {
 	enqueue func(ctx context.Context, msgs ...outbox.Message) error
 	usable  func() error
 	end     func(commit bool) error
 }
 
-// entries are all the ways into the outbox.
+// entries returns all ways into the outbox, by name.
 func entries() map[string]func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
 	return map[string]func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry{
 		"Enqueue": func(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) entry {
@@ -94,7 +93,7 @@ func sqlEntry(t *testing.T, db *testenv.Database, enqueue func(context.Context, 
 	return sqlEntryOf(t, db.SQL(t), enqueue)
 }
 
-// libpq is a pool of the other driver that is known to work.
+// libpq returns a pool of the other driver, after checking that it works.
 func libpq(t *testing.T, db *testenv.Database) *sql.DB {
 	t.Helper()
 	address, err := url.Parse(db.URL)
@@ -127,7 +126,7 @@ func sqlEntryOf(t *testing.T, pool *sql.DB, enqueue func(context.Context, *sql.T
 	}
 }
 
-// TestO1_RowExistsIffCommitted goes through every way into the outbox.
+// TestO1_RowExistsIffCommitted tries every way into the outbox.
 func TestO1_RowExistsIffCommitted(t *testing.T) {
 	t.Parallel()
 	all := entries()
@@ -156,8 +155,7 @@ func TestO1_RowExistsIffCommitted(t *testing.T) {
 	}
 }
 
-// TestO1_NoMessageIsNoOp: an empty call says nothing to the server and draws no
-// xid.
+// TestO1_NoMessageIsNoOp: a call without messages sends nothing to the server and draws no xid.
 func TestO1_NoMessageIsNoOp(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -175,8 +173,8 @@ func TestO1_NoMessageIsNoOp(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestO1_AbortedTransaction: an Enqueue after another statement has failed is
-// the database's error, and the commit commits nothing.
+// TestO1_AbortedTransaction: after another statement has failed, Enqueue returns the database's error, and
+// the commit commits nothing.
 func TestO1_AbortedTransaction(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

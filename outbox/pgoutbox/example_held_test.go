@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// pickySink refuses a payload for good, until it is fixed.
+// pickySink rejects one payload permanently, until it is fixed.
 type pickySink struct {
 	refuse string
 }
@@ -37,7 +37,7 @@ func (s *pickySink) Send(_ context.Context, records []outbox.Record) []outbox.Re
 	return results
 }
 
-// relayAll relays what has been committed, and what is due again.
+// relayAll relays what has been committed, and what is due for a retry.
 func relayAll(ctx context.Context, ob *pgoutbox.Outbox, sink driver.Sink) error {
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
@@ -63,8 +63,8 @@ func placeOrders(ctx context.Context, ob *pgoutbox.Outbox) error {
 	})
 }
 
-// A record that cannot be delivered is parked with all behind it of its key; other
-// keys go on. Redriven, the key continues where it stopped, in order.
+// A record that cannot be delivered is parked, together with all later records of its key; other keys go
+// on. After a redrive, the key continues where it stopped, in order.
 func ExampleOutbox_Admin_redrive() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		sink := &pickySink{refuse: "paid"}
@@ -91,7 +91,7 @@ func ExampleOutbox_Admin_redrive() {
 	// <nil>
 }
 
-// What is parked shows why, and what waits behind it.
+// A parked record shows why it was parked and what waits behind it.
 func ExampleOutbox_Admin_held() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		sink := &pickySink{refuse: "paid"}

@@ -17,8 +17,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// A process that relays and maintains. Run as many of it as you like: of all, one
-// relays and one maintains at a time.
+// A process that relays and maintains. Run as many replicas as you like: only one of them relays and only
+// one maintains at a time.
 func ExampleMaintenance_Run() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		source, err := ob.Source(pgoutbox.SourceConfig{})
@@ -50,7 +50,7 @@ func ExampleMaintenance_Run() {
 	// Output: <nil>
 }
 
-// History that goes is kept elsewhere first. An error of the hook keeps it.
+// Archive history before it is dropped. If the hook returns an error, the history is kept.
 func ExampleMaintenanceConfig_archive() {
 	archive := func(_ context.Context, part admin.Range, records iter.Seq2[outbox.Record, error]) error {
 		n := 0
@@ -91,7 +91,7 @@ func ExampleMaintenanceConfig_archive() {
 	// <nil>
 }
 
-// A reminder is enqueued with the order, for later, and taken back when it is paid.
+// A reminder is enqueued with the order, to be sent later, and cancelled when the order is paid.
 func ExampleOutbox_Admin_cancelDelayed() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {

@@ -13,8 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// What was sent is sent again: here the orders only, to a topic of their own from
-// which a search index is built anew.
+// Send messages again: here only the orders, to a topic of their own from which a search index is rebuilt.
 func ExampleOutbox_History() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -47,7 +46,7 @@ func ExampleOutbox_History() {
 	// <nil>
 }
 
-// A process that only produces tells the relays of others at once.
+// A process that only produces wakes the relays of other processes at once.
 func ExampleOutbox_RunNotifier() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		ctx, stop := context.WithCancel(ctx)

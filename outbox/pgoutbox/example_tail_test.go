@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// A tail finds what producers commit that ring no bell. It needs one slot, which the
-// constructor says; what it needs of the server, the relay says when it runs.
+// A tail finds the commits of producers that wake no relay. It needs one slot, which the constructor
+// checks; the relay checks what it needs of the server when it runs.
 func ExampleTailConfig() {
 	pool, err := pgxpool.New(context.Background(), "postgres://relay@localhost/shop")
 	if err != nil {

@@ -65,7 +65,7 @@ func ExampleOutbox_InTx() {
 	// <nil>
 }
 
-// What can be repeated: it looks for its own row, so that it may be called again while the
+// A function that can be repeated: it looks for its own row first, so that it may be called again when the
 // outcome of its commit is unknown.
 func ExampleOutbox_InTx_commitUnknown() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
@@ -114,7 +114,7 @@ func ExampleOutbox_Enqueue() {
 	// <nil>
 }
 
-// In a database/sql transaction of pgx's stdlib driver.
+// Enqueue in a database/sql transaction of pgx's stdlib driver.
 func ExampleOutbox_EnqueueSQL() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		db := stdlib.OpenDBFromPool(pool)
@@ -139,8 +139,8 @@ func ExampleOutbox_EnqueueSQL() {
 	// <nil>
 }
 
-// On a batch the message costs no round trip of its own. A batch that is sent on
-// a pool is one transaction.
+// In a batch, the message costs no round trip of its own. A batch that is sent on a pool is one
+// transaction.
 func ExampleOutbox_QueueEnqueue() {
 	err := onDatabase(func(ctx context.Context, pool *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		var batch pgx.Batch
@@ -176,7 +176,7 @@ func ExampleOutbox_InBatch() {
 	// <nil>
 }
 
-// Whatever could not be sent as it is, is refused before the database is touched.
+// A message that could not be sent unchanged is refused before the database is touched.
 func ExampleOutbox_Enqueue_refused() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -236,8 +236,8 @@ func ExampleNewSQL() {
 	// <nil>
 }
 
-// The outbox sends what is enqueued, even if two messages have one ID. A unique key of your own
-// makes an event be enqueued once, however often its cause is tried again.
+// The outbox sends everything that is enqueued, even two messages with the same ID. A unique key of your
+// own makes sure that an event is enqueued once, however often its cause is retried.
 func ExampleOutbox_Enqueue_once() {
 	err := onDatabase(func(ctx context.Context, _ *pgxpool.Pool, ob *pgoutbox.Outbox) error {
 		place := func(id string) error {

@@ -10,19 +10,19 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// ForgetClock has m forget what it knows of clocks and numbers, as a new process does.
+// ForgetClock makes m forget what it knows of clocks and numbers, as if its process were new.
 func (m *Maintenance) ForgetClock() { m.clock = clocks.Watch{} }
 
-// Channel is channel.
+// Channel exports channel.
 func Channel(schema, table string) string { return channel(schema, table) }
 
-// Source is what Outbox.Source returns.
+// Source is the type that Outbox.Source returns.
 type Source = source
 
 // ConnectOwn opens a connection as a relay of the source would.
 func (s *Source) ConnectOwn(ctx context.Context) (*pgx.Conn, error) { return s.connect(ctx) }
 
-// HistorySQL is a statement of history.
+// HistorySQL returns a statement of history by name.
 func (o *Outbox) HistorySQL(name string) string {
 	if name == "page" {
 		return o.sql.historyPage
@@ -30,10 +30,10 @@ func (o *Outbox) HistorySQL(name string) string {
 	return o.sql.historyFromTime
 }
 
-// Ask asks on a connection of the application that ob uses.
+// Ask runs a query on a connection of the application's, as ob does.
 func Ask(ctx context.Context, ob *Outbox, sql string) pgx.Row { return ob.pool.QueryRow(ctx, sql) }
 
-// IsJoined reports whether a session hands out what its tail brings.
+// IsJoined reports whether a session returns records from its tail.
 func IsJoined(s driver.Session) bool { return s.(*session).Joined() }
 
 // CheckTail returns why the server of s does not suit its tail.
@@ -42,11 +42,11 @@ func CheckTail(ctx context.Context, s *Source) error {
 	return t.check(ctx, s.ob.pool)
 }
 
-// ByIndex is the statement before that of Stats.
+// ByIndex is the statement that runs before that of Stats.
 const ByIndex = byIndex
 
-// IsSQL reports whether NewSQL has made o.
+// IsSQL reports whether o was made by NewSQL.
 func (o *Outbox) IsSQL() bool { return o.db != nil }
 
-// WarnOfWaits makes o look soon who has the key that a call waits for.
+// WarnOfWaits makes o look after the given time which session holds the key that a call waits for.
 func (o *Outbox) WarnOfWaits(after time.Duration) { o.waitWarning = after }

@@ -37,7 +37,7 @@ func private(t *testing.T, settings map[string]string) (*testenv.PostgresServer,
 	return server, ob, db
 }
 
-// standBy makes the server a standby of nobody.
+// standBy turns the server into a standby without a primary.
 func standBy(t *testing.T, server *testenv.PostgresServer, data string) {
 	t.Helper()
 	server.Stop("fast")
@@ -45,8 +45,8 @@ func standBy(t *testing.T, server *testenv.PostgresServer, data string) {
 	server.Start()
 }
 
-// TestO2_FailoverToAReadOnlyNode: the server that a relay reads becomes a standby
-// and, later, a primary again. The relay waits, and goes on.
+// TestO2_FailoverToAReadOnlyNode: the server that a relay reads becomes a standby and, later, a primary
+// again. The relay waits, and then continues.
 //
 //leat:level 4
 func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
@@ -90,7 +90,7 @@ func TestO2_FailoverToAReadOnlyNode(t *testing.T) {
 	require.Equal(t, "timeline 1, timeline 2", groups[0].Server.Before+", "+groups[0].Server.Now)
 }
 
-// isStandby reports whether err is that of a server in recovery.
+// isStandby reports whether err comes from a server in recovery.
 func isStandby(err error) bool {
 	pgErr, ok := errors.AsType[*pgconn.PgError](err)
 	return errors.Is(err, pgwindow.ErrStandby) || ok && (pgErr.Code == "25006" || pgErr.Code == "0A000")
@@ -105,8 +105,8 @@ func (o onError) OnRelayError(_ context.Context, e relay.ErrorEvent) {
 	}
 }
 
-// TestO2_TargetSessionAttrs: the first of two addresses is a standby; the relay's
-// own connections are made by the pool's rules and find the primary.
+// TestO2_TargetSessionAttrs: the first of two addresses is a standby. The relay's own connections follow
+// the pool's settings and find the primary.
 //
 //leat:level 4
 func TestO2_TargetSessionAttrs(t *testing.T) {
@@ -137,8 +137,7 @@ func TestO2_TargetSessionAttrs(t *testing.T) {
 	require.NoError(t, run.stop())
 }
 
-// TestO2_TooManyConnections: a relay that finds no connection left tries until
-// there is one.
+// TestO2_TooManyConnections: a relay that finds no free connection retries until there is one.
 //
 //leat:level 4
 func TestO2_TooManyConnections(t *testing.T) {
@@ -170,9 +169,8 @@ func TestO2_TooManyConnections(t *testing.T) {
 	require.NoError(t, run.stop())
 }
 
-// TestO12_PositionIsReadAgain: after a crash of the server, which forgets
-// positions that did not wait for the disk, a relay goes on from what the server
-// still knows.
+// TestO12_PositionIsReadAgain: a server crash loses positions that were stored without waiting for the
+// disk. The relay continues from the position that the server still has.
 //
 //leat:level 4
 func TestO12_PositionIsReadAgain(t *testing.T) {

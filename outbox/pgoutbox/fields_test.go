@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO4_EveryFieldSurvives compares what is read with what was enqueued.
+// TestO4_EveryFieldSurvives compares every field that is read with what was enqueued.
 func TestO4_EveryFieldSurvives(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Enqueue", "EnqueueSQL", "EnqueueSQL_libpq"} {

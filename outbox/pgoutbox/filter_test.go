@@ -10,7 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestViews_Topics: what a group does not read is not pending. The patterns are those of its last source.
+// TestViews_Topics: messages of topics that a group does not read are not pending. The patterns that count
+// are those of its last source.
 func TestViews_Topics(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

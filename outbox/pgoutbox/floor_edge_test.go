@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_LateRowAtTheFloor: the row of a transaction that was under way has the very
-// number at which the floor of its window stands.
+// TestO2_LateRowAtTheFloor: the row of a running transaction has exactly the number that is the floor of
+// its window.
 func TestO2_LateRowAtTheFloor(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -33,8 +33,8 @@ func TestO2_LateRowAtTheFloor(t *testing.T) {
 	require.Equal(t, []string{"late"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO9_ZombieCannotFollow: where slots share their windows, a slot's next one is
-// taken under its lease, too.
+// TestO9_ZombieCannotFollow: where slots share their windows, a slot needs its lease to move on to the
+// next one, too.
 func TestO9_ZombieCannotFollow(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -47,8 +47,8 @@ func TestO9_ZombieCannotFollow(t *testing.T) {
 	require.Equal(t, before, state(t, db))
 }
 
-// TestO9_ZombieFarBehindRemovesNothing: a slot that is many windows behind another has
-// only old positions. A zombie must not remove the newest of them.
+// TestO9_ZombieFarBehindRemovesNothing: a slot that is many windows behind another has only old positions.
+// A zombie must not remove the newest of them.
 func TestO9_ZombieFarBehindRemovesNothing(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

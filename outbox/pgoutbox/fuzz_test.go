@@ -17,8 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// FuzzRow: a message that was accepted is the same when a relay reads it, and again
-// when it was set aside in between.
+// FuzzRow: a message that was accepted is unchanged when a relay reads it.
 func FuzzRow(f *testing.F) {
 	f.Add("0190163d-8694-739b-aea5-966c26f8ad91", "orders", "ключ", "Placed", []byte("\x00\xff"), "a", "<b>\u2028", int64(1_700_000_000_000_000), int64(1)<<40)
 	f.Add("01J0B3V1MK1SVBHBJZ4AGXP5ZS", "t", "", "", []byte(nil), "", "", int64(0), int64(1))
@@ -72,7 +71,7 @@ func asStored(c *columns, seq int64, created time.Time) [][]byte {
 	return v
 }
 
-// FuzzDecodeBinary: what a server sends is a record, or an error that leaves none.
+// FuzzDecodeBinary: the server's bytes decode to a record, or to an error that leaves none.
 func FuzzDecodeBinary(f *testing.F) {
 	number := []byte{0, 0, 0, 0, 0, 0, 1, 2}
 	f.Add(number, number, number, make([]byte, 16), []byte{0, 1}, []byte("t"), []byte(`{"a":"b"}`), uint8(0))
@@ -111,8 +110,8 @@ func FuzzDecodeBinary(f *testing.F) {
 	})
 }
 
-// FuzzHeaders: headers come back as they were written, and what others have written
-// never stops the relay.
+// FuzzHeaders: headers come back as they were written; headers written by foreign code never stop the
+// relay.
 func FuzzHeaders(f *testing.F) {
 	for _, raw := range []string{`{"a":"b"}`, `{"a":1,"b":{"c":null}}`, `[]`, `"text"`, `null`, ``, `{`, `{"a":"\ud800"}`, `{"headers":[]}`} {
 		f.Add([]byte(raw), "name", "value")
@@ -131,8 +130,7 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// FuzzPosition: a position is read from a sink as it was given to it; what could be
-// no window is refused.
+// FuzzPosition: a position is read back from a sink unchanged. One that cannot be a window is refused.
 func FuzzPosition(f *testing.F) {
 	good := `{"v":1,"group":"g","slot":0,"slots":1,"window":7,"prev":"3:3:","target":"10:12:10","floor":1,"next_floor":2,"source_floor":3,"last":2,"opened_by":"11","system_identifier":5}`
 	f.Add([]byte(good))
@@ -169,7 +167,7 @@ func FuzzPosition(f *testing.F) {
 	})
 }
 
-// FuzzPlace: a replay goes on from the text that a replay gave.
+// FuzzPlace: a replay can continue from every text that a replay returned.
 func FuzzPlace(f *testing.F) {
 	for _, text := range []string{
 		"1/5/10:12:10/3:3:/7/9", "1/5/10:12:10//7/9", "2/5/10:12:10//7/9", "1/5///7/9", "1/-5/3:3://-1/-2", "", "1/+5/3:3://7/9", "1/5/3:3:/x/7/9", "1/5/3:3://7/9/",
@@ -189,8 +187,8 @@ func FuzzPlace(f *testing.F) {
 	})
 }
 
-// FuzzRangeBounds: the server's words for the bounds of a range are read, or refused
-// with the range's name.
+// FuzzRangeBounds: the server's text for the bounds of a range is parsed, or refused with the range's
+// name.
 func FuzzRangeBounds(f *testing.F) {
 	for _, bound := range []string{
 		"FOR VALUES FROM (MINVALUE) TO ('10000001')", "FOR VALUES FROM ('1') TO (MAXVALUE)", "DEFAULT", "", "FOR VALUES IN ('1')",
@@ -210,7 +208,7 @@ func FuzzRangeBounds(f *testing.F) {
 	})
 }
 
-// FuzzChannel: any schema and table have a channel that the server takes.
+// FuzzChannel: for any schema and table, the channel has a name that the server accepts.
 func FuzzChannel(f *testing.F) {
 	f.Add("leat", "outbox")
 	f.Add(strings.Repeat("é", 31), strings.Repeat("x", 63))

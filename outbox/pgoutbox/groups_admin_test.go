@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestGroups lists who reads, and changes how much they may hold back.
+// TestGroups lists the groups and changes the greatest lag each may have.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -41,7 +41,7 @@ func TestGroups(t *testing.T) {
 	require.Equal(t, []string{"set_max_lag", "set_max_lag"}, h.audit())
 }
 
-// TestRemoveGroup removes a group that nobody runs, and nothing of another.
+// TestRemoveGroup removes a group without a running relay, and nothing of another group.
 func TestRemoveGroup(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -68,8 +68,8 @@ func TestRemoveGroup(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, h.ob, "default"), 10)), "it begins anew")
 }
 
-// TestO2_NewGroupBesideOneThatWaits: a group that begins now may be one by another name, whose
-// messages it leaves out.
+// TestO2_NewGroupBesideOneThatWaits: a new group that begins now may be an old one under another name, and
+// then leaves out the messages that the old one has waiting. So that is logged.
 func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -97,8 +97,9 @@ func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
 	require.Contains(t, said, "group=now other=oldest waiting=3")
 }
 
-// TestO2_ChangesOfTopicsAreSaid: a relay that stands by with other topics says that they do not count yet, and one that leads with
-// others says so, once, with how much of those that it adds was passed.
+// TestO2_ChangesOfTopicsAreSaid: a standby relay with other topics logs that its topics do not count yet.
+// A relay that takes the lead with other topics logs the change once, with the number of messages of added
+// topics that the group has passed.
 func TestO2_ChangesOfTopicsAreSaid(t *testing.T) {
 	t.Parallel()
 	log := testenv.NewLog()

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestGuards_OwnSessions: what a relay's connections set for themselves, whatever
-// the database says.
+// TestGuards_OwnSessions checks the settings that a relay's connections make for themselves, whatever the
+// database sets.
 func TestGuards_OwnSessions(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -42,8 +42,8 @@ func TestGuards_OwnSessions(t *testing.T) {
 	require.Equal(t, 1, connections(t, db, ("leat relay " + group)[:63]))
 }
 
-// TestO3_SettingsAreLookedAtAgain: what is refused at start-up is refused when a
-// relay connects again, too, behind a failover for instance.
+// TestO3_SettingsAreLookedAtAgain: a setting that is refused at start-up is also refused when a relay
+// reconnects, for instance after a failover.
 func TestO3_SettingsAreLookedAtAgain(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// proxy stands between a relay and the server, and can stop passing anything on
-// without closing anything: a half-open network.
+// proxy stands between a relay and the server. It can stop forwarding without closing a connection, like a
+// half-open network.
 type proxy struct {
 	net.Listener
 
@@ -70,7 +70,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// pass copies until either side ends, and then ends both.
+// pass copies until either side closes, and then closes both.
 func (p *proxy) pass(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -103,9 +103,9 @@ func behindProxy(t *testing.T, db *testenv.Database) (*proxy, *pgoutbox.Outbox) 
 	return p, ob
 }
 
-// TestO9_HalfOpenNetwork: the network between the leading relay and the server
-// stops without a word. The relay gives up its lease by itself, and another one
-// goes on; when the network is back, nothing is out of order.
+// TestO9_HalfOpenNetwork: the network between the leading relay and the server goes silent. The relay
+// gives up its lease by itself, and another one continues; when the network is back, nothing is out of
+// order.
 //
 //leat:level 4
 func TestO9_HalfOpenNetwork(t *testing.T) {
@@ -145,8 +145,8 @@ func TestO9_HalfOpenNetwork(t *testing.T) {
 	require.Equal(t, []string{"1", "2", "3"}, payloads(firsts(broker.Log())))
 }
 
-// TestO14_SilentConnection: an idle session looks on the connection of its lease, while renewals can
-// go through the pool. If nothing comes on that connection any more, the session must not wait for ever.
+// TestO14_SilentConnection: an idle session polls on the connection of its lease, while renewals can go
+// through the pool. If that connection goes silent, the session must not wait forever.
 //
 //leat:level 4
 func TestO14_SilentConnection(t *testing.T) {
@@ -163,7 +163,7 @@ func TestO14_SilentConnection(t *testing.T) {
 	require.ErrorIs(t, s.(driver.Watched).Lost(), driver.ErrLeaseLost) //nolint:forcetypeassert // it is
 }
 
-// onLost hears why leases were given up.
+// onLost receives the reasons why leases were given up.
 type onLost chan error
 
 func (o onLost) OnRelayLease(_ context.Context, e relay.LeaseEvent) {

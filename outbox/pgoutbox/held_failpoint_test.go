@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// faultsOfPark are what can happen around a Hold, and what it does then.
+// faultsOfPark returns the faults that can happen around a Hold, by kind.
 func faultsOfPark(h *holding, cancel context.CancelFunc) map[string]failpointtest.Action {
 	return map[string]failpointtest.Action{
 		"error":  failpointtest.Error(nil),
@@ -34,8 +34,8 @@ func faultsOfPark(h *holding, cancel context.CancelFunc) map[string]failpointtes
 	}
 }
 
-// TestO2_FaultsAroundPark: whatever happens before or after a record is parked, the
-// next session finds it parked, or reads it again; it is never both or neither.
+// TestO2_FaultsAroundPark: whatever fault hits before or after a record is parked, the next session either
+// finds it parked or reads it again, never both and never neither.
 func TestO2_FaultsAroundPark(t *testing.T) {
 	t.Parallel()
 	for _, point := range []failpoint.Name{failpoint.RelayBeforePark, failpoint.RelayAfterPark} {
@@ -75,7 +75,7 @@ func TestO2_FaultsAroundPark(t *testing.T) {
 	}
 }
 
-// holdAsRelay holds all of page, passing the points as a relay does.
+// holdAsRelay holds every record of page, passing the same failpoints as a relay.
 func holdAsRelay(ctx context.Context, h *holding, page driver.Page, fates []driver.Holding) error {
 	if err := failpoint.Inject(ctx, failpoint.RelayBeforePark); err != nil {
 		return err
@@ -86,10 +86,10 @@ func holdAsRelay(ctx context.Context, h *holding, page driver.Page, fates []driv
 	return failpoint.Inject(ctx, failpoint.RelayAfterPark)
 }
 
-// TestO2_O6_ProcessDiesAroundPark ends a relay process, or has it panic, right before and right after
-// it parks a record that Kafka refuses. The next one goes on: all that is committed
-// is in Kafka or parked, nothing passes the parked record, and after a redrive, or
-// without the record, its key continues in order.
+// TestO2_O6_ProcessDiesAroundPark ends a relay process, or makes it panic, right before and right after it
+// parks a record that Kafka refuses. The next one continues: everything committed is in Kafka or parked,
+// nothing passes the parked record, and after a redrive, or without the record, its key continues in
+// order.
 //
 //leat:level 4
 func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
@@ -133,8 +133,8 @@ func TestO2_O6_ProcessDiesAroundPark(t *testing.T) {
 	}
 }
 
-// aside relays until so many records are parked, and returns their ids. More than
-// once, since the process that died may have set some aside that are due later.
+// aside relays until n records are parked, and returns their ids. It may take several runs, since the
+// process that died may have set some aside that are due later.
 func (s *stage) aside(n int) (ids []string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)

@@ -23,7 +23,7 @@ func keyNamed(key string) driver.Key {
 	return driver.Key{Topic: topic, Key: key}
 }
 
-// holding is a session of a relay, moved by hand.
+// holding is a session of a relay that a test drives step by step.
 type holding struct {
 	driver.Holder
 
@@ -55,15 +55,15 @@ func (h *holding) page(n int) driver.Page {
 	return page
 }
 
-// hold reads the next page and settles all of it, with these fates, one a record;
-// FateDelivered is not held.
+// hold reads the next page and settles all of it with these fates, one for each record. Records with
+// FateDelivered are not held.
 func (h *holding) hold(fates ...driver.Fate) {
 	h.t.Helper()
 	page := h.page(len(fates))
 	require.NoError(h.t, h.Hold(h.t.Context(), page, len(fates), holdings(fates...)))
 }
 
-// holdings are fates of the records of a page. What is retried is due at once.
+// holdings converts the fates of a page's records. A retry is due at once.
 func holdings(fates ...driver.Fate) []driver.Holding {
 	var all []driver.Holding
 	for i, f := range fates {
@@ -81,7 +81,7 @@ func holdings(fates ...driver.Fate) []driver.Holding {
 	return all
 }
 
-// due returns the payloads of what is due.
+// due returns the payloads of the held records that are due.
 func (h *holding) due(except ...string) []string {
 	h.t.Helper()
 	return payloads(h.dueRecords(except...))
@@ -98,7 +98,8 @@ func (h *holding) dueRecords(except ...string) []outbox.Record {
 	return records
 }
 
-// resolve gives what is due these fates, in its order, and returns the free keys.
+// resolve resolves the records that are due with these fates, in order, and returns the keys that became
+// free.
 func (h *holding) resolve(fates ...driver.Fate) []driver.Key {
 	h.t.Helper()
 	held, err := h.Due(h.t.Context(), 100, nil)
@@ -122,7 +123,7 @@ func verdicts(held []driver.Held, fates ...driver.Fate) []driver.Verdict {
 	return all
 }
 
-// held shows the held records of key a, as "payload state", in their order.
+// held returns the held records of key a, as "payload state", in their order.
 func (h *holding) held() []string {
 	h.t.Helper()
 	return query1[[]string](h.t, h.db, `
@@ -130,7 +131,7 @@ func (h *holding) held() []string {
 		FROM leat.outbox_held WHERE key = 'a'`)
 }
 
-// pendingNow is what the relay has not settled.
+// pendingNow returns the payloads that the relay has not settled.
 func (h *holding) pendingNow() []string {
 	h.t.Helper()
 	return pending(h.t, h.db, "default")

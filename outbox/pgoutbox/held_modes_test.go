@@ -14,9 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO4_HeldInEveryQueryMode: setting aside and what people do work in modes in
-// which everything travels as text, and where a database prefers another isolation
-// level and commits that do not wait.
+// TestO4_HeldInEveryQueryMode: setting records aside and the operators' commands work in query modes that
+// send everything as text, and in a database that defaults to another isolation level and to asynchronous
+// commits.
 //
 //leat:level 2
 func TestO4_HeldInEveryQueryMode(t *testing.T) {
@@ -43,7 +43,7 @@ func TestO4_HeldInEveryQueryMode(t *testing.T) {
 	}
 }
 
-// setAsideAndBack goes through all statements once.
+// setAsideAndBack uses every statement of the held queue once.
 func setAsideAndBack(t *testing.T, h *holding) {
 	t.Helper()
 	ctx := t.Context()
@@ -85,7 +85,7 @@ func setAsideAndBack(t *testing.T, h *holding) {
 	require.Equal(t, []string{"park", "dead", "skip_head", "park", "redrive", "redrive", "dead", "skip", "drop", "set_max_lag", "remove_group"}, h.actions())
 }
 
-// actions shows the audit without its keys.
+// actions returns the actions in the audit, without keys.
 func (h *holding) actions() []string {
 	h.t.Helper()
 	entries, err := h.ob.Admin().Audit(h.t.Context(), admin.AuditQuery{})

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// audit shows the audit, as "action key".
+// audit returns the audit as "action key".
 func (h *holding) audit() []string {
 	h.t.Helper()
 	entries, err := h.ob.Admin().Audit(h.t.Context(), admin.AuditQuery{})
@@ -28,8 +28,8 @@ func (h *holding) audit() []string {
 	return all
 }
 
-// TestO2_HoldAgainChangesNothing: the answer to a Hold was lost, and it is called
-// again, by the same session or after its position was read anew.
+// TestO2_HoldAgainChangesNothing: the answer to a Hold was lost, and Hold is called again, by the same
+// session or after the position was read anew.
 func TestO2_HoldAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -49,8 +49,8 @@ func TestO2_HoldAgainChangesNothing(t *testing.T) {
 	require.Equal(t, []string{"1 parked", "2 wait", "3 wait"}, h.held())
 }
 
-// TestO2_FailedHoldMovesNothing: a Hold that failed leaves the position where it
-// was, also for a Release that stores what is settled.
+// TestO2_FailedHoldMovesNothing: a Hold that failed leaves the position unchanged, also when Release then
+// stores what is settled.
 func TestO2_FailedHoldMovesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -64,8 +64,8 @@ func TestO2_FailedHoldMovesNothing(t *testing.T) {
 	require.Equal(t, []string{"1"}, payloads(readAll(t, acquire(t, h.ob, "default"), 10)))
 }
 
-// TestO4_HeldRecordsAreWhole: what comes back is what was set aside, through
-// retry, park, redrive, death and redrive again.
+// TestO4_HeldRecordsAreWhole: a record comes back exactly as it was set aside, after retry, park, redrive,
+// death and another redrive.
 func TestO4_HeldRecordsAreWhole(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -100,8 +100,8 @@ func TestO4_HeldRecordsAreWhole(t *testing.T) {
 	require.Equal(t, read, h.dueRecords())
 }
 
-// longKey is as long as a key may be, and does not compress: longer than an entry of
-// an index.
+// longKey returns a key of the maximum length that does not compress, so that it is longer than an index
+// entry can be.
 func longKey() string {
 	var b strings.Builder
 	for sum := sha256.Sum256(nil); b.Len() < outbox.MaxKeyBytes; sum = sha256.Sum256(sum[:]) {
@@ -110,8 +110,8 @@ func longKey() string {
 	return b.String()[:outbox.MaxKeyBytes]
 }
 
-// TestO2_ErrorsThatCannotBeStored: what a broker says may hold anything, and must
-// not keep its record from being set aside.
+// TestO2_ErrorsThatCannotBeStored: a broker's error text may contain anything, and must not prevent its
+// record from being set aside.
 func TestO2_ErrorsThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// writer is a transaction on a connection of its own, moved by hand.
+// writer is a transaction on its own connection that a test drives step by step.
 type writer struct {
 	pgx.Tx
 
@@ -29,7 +29,7 @@ func begin(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) *writer {
 	return &writer{Tx: tx, t: t, ob: ob}
 }
 
-// put enqueues messages of key whose payloads tell them apart.
+// put enqueues messages of key, with the names as payloads.
 func (w *writer) put(key string, names ...string) *writer {
 	w.t.Helper()
 	require.NoError(w.t, w.ob.Enqueue(w.t.Context(), w.Tx, keyed(key, names...)...))
@@ -57,7 +57,7 @@ func (w *writer) pid() uint32 {
 	return w.Conn().PgConn().PID()
 }
 
-// goPut is put in the background; the channel gets its error.
+// goPut calls put in the background; the channel gets its error.
 func (w *writer) goPut(key string, names ...string) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- w.ob.Enqueue(w.t.Context(), w.Tx, keyed(key, names...)...) }()
@@ -72,7 +72,7 @@ func keyed(key string, names ...string) []outbox.Message {
 	return msgs
 }
 
-// put commits messages in one transaction.
+// put commits messages in one transaction, with the names as payloads.
 func put(t *testing.T, ob *pgoutbox.Outbox, key string, names ...string) {
 	t.Helper()
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
@@ -94,13 +94,13 @@ func exec(t *testing.T, db *testenv.Database, sql string) {
 	require.NoError(t, err, sql)
 }
 
-// stored is the number of rows in the outbox.
+// stored returns the number of rows in the outbox.
 func stored(t *testing.T, db *testenv.Database) int {
 	t.Helper()
 	return query1[int](t, db, "SELECT count(*) FROM leat.outbox")
 }
 
-// await polls a condition that is a matter of moments.
+// await polls a condition that should hold within moments.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)

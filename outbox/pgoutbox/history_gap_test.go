@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// drops of history under a replay that has sent the first three of thirty.
+// drops returns ways in which history is dropped under a replay that has sent the first three of thirty.
 func drops() map[string]func(*testing.T, *pgoutbox.Outbox, *testenv.Database) {
 	return map[string]func(*testing.T, *pgoutbox.Outbox, *testenv.Database){
 		"ranges": func(t *testing.T, ob *pgoutbox.Outbox, _ *testenv.Database) {
@@ -28,8 +28,8 @@ func drops() map[string]func(*testing.T, *pgoutbox.Outbox, *testenv.Database) {
 	}
 }
 
-// TestO2_ReplayTellsOfHistoryDroppedUnderIt: it does not skip what is gone without a word,
-// and goes on behind it where that is asked for.
+// TestO2_ReplayTellsOfHistoryDroppedUnderIt: a replay does not silently skip dropped history. With
+// SkipGaps it continues after the gap.
 func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 	t.Parallel()
 	for name, drop := range drops() {
@@ -69,8 +69,8 @@ func TestO2_ReplayTellsOfHistoryDroppedUnderIt(t *testing.T) {
 	}
 }
 
-// TestO2_ReplayOfWhatIsRetained begins with the first message that there is, whatever was
-// dropped or never committed before it, unless a number is asked for that was dropped.
+// TestO2_ReplayOfWhatIsRetained: a replay begins with the first message there is, whatever was dropped or
+// never committed before it. If it is asked for a number that was dropped, it refuses.
 func TestO2_ReplayOfWhatIsRetained(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

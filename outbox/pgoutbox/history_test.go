@@ -41,7 +41,7 @@ func enqueue(t *testing.T, ob *pgoutbox.Outbox, m outbox.Message) {
 	require.NoError(t, ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) }))
 }
 
-// TestO4_ReplaySelects what it is asked for, and sends it as it was sent.
+// TestO4_ReplaySelects: a replay sends what was selected, exactly as it was sent before.
 func TestO4_ReplaySelects(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -86,8 +86,8 @@ func TestO4_ReplaySelects(t *testing.T) {
 	}
 }
 
-// TestO12_ReplayDisturbsNobody: no position moves, the replay holds no transaction open, and who
-// wanted it is on record.
+// TestO12_ReplayDisturbsNobody: a replay moves no position and holds no transaction open. The audit
+// records who asked for it.
 func TestO12_ReplayDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -116,8 +116,8 @@ func TestO12_ReplayDisturbsNobody(t *testing.T) {
 		FROM leat.outbox_audit WHERE action = 'replay'`))
 }
 
-// TestO2_ReplaySurvivesItsConnection, and gaps in the numbers that are wider than
-// what one statement walks.
+// TestO2_ReplaySurvivesItsConnection: a replay survives the loss of its connection, and gaps in the
+// numbers that are wider than what one statement walks.
 func TestO2_ReplaySurvivesItsConnection(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -137,8 +137,8 @@ func TestO2_ReplaySurvivesItsConnection(t *testing.T) {
 	require.Len(t, got, len(want))
 }
 
-// TestO2_ReplayRefuses positions that are none, or of another cluster, and windows
-// that are not known.
+// TestO2_ReplayRefuses: a replay refuses malformed positions, positions of another cluster, and unknown
+// windows.
 func TestO2_ReplayRefuses(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -177,8 +177,8 @@ func TestO2_ReplayRefuses(t *testing.T) {
 	refused(t, err, outbox.ErrNotMigrated)
 }
 
-// TestPlan_History: the start of a replay by time is found by the BRIN index, and
-// a page is a walk of the primary key without a sort.
+// TestPlan_History: a replay by time finds its start with the BRIN index, and a page walks the primary key
+// without a sort.
 func TestPlan_History(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -196,7 +196,7 @@ func TestPlan_History(t *testing.T) {
 	require.NotContains(t, plan, "Sort")
 }
 
-// explainText is the plan of a statement, as people read it.
+// explainText returns the plan of a statement as text.
 func explainText(t *testing.T, db *testenv.Database, sql string, args ...any) string {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), "EXPLAIN "+sql, args...)

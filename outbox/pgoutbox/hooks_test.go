@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// maintained is what maintenance tells its hooks.
+// maintained records what maintenance reports to its hooks.
 type maintained struct {
 	mu            sync.Mutex
 	raised, ended []outbox.AlarmEvent
@@ -44,8 +44,8 @@ func (m *maintained) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEv
 	m.rounds = append(m.rounds, e)
 }
 
-// TestHook_Maintenance: each round is an event with its report, and so is what was
-// delayed and has become due.
+// TestHook_Maintenance: each round is an event with its report, and so is a promotion of delayed messages
+// between two rounds.
 func TestHook_Maintenance(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -73,8 +73,7 @@ func TestHook_Maintenance(t *testing.T) {
 	require.Len(t, heard.rounds, 2, "without the lease there is no round")
 }
 
-// TestHook_AlarmEnds: an alarm is told in each round in which it lasts, and once more when
-// it is over.
+// TestHook_AlarmEnds: an alarm is reported in each round in which it lasts, and once more when it is over.
 func TestHook_AlarmEnds(t *testing.T) {
 	t.Parallel()
 	ob, _ := smallRanges(t)
@@ -99,7 +98,7 @@ func TestHook_AlarmEnds(t *testing.T) {
 	require.Len(t, heard.ended, 1)
 }
 
-// attr is what an alarm has under a key.
+// attr returns the value of an alarm's attribute.
 func attr(a outbox.AlarmEvent, key string) slog.Value {
 	for _, has := range a.Attrs {
 		if has.Key == key {

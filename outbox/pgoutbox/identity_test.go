@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// slowDoor is an outbox whose first connection hangs until its context ends or
-// until open is closed. asked says that it hangs.
+// slowDoor returns an outbox whose first connection attempt hangs until its context ends or open is
+// closed. asked receives a value once it hangs.
 func slowDoor(t *testing.T) (ob *pgoutbox.Outbox, asked <-chan bool, open chan struct{}) {
 	t.Helper()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -41,7 +41,7 @@ func slowDoor(t *testing.T) (ob *pgoutbox.Outbox, asked <-chan bool, open chan s
 	return ob, hangs, open
 }
 
-// prepare asks which outbox it is, in the background.
+// prepare makes ob ask which outbox it is, in the background.
 func prepare(ctx context.Context, ob *pgoutbox.Outbox) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -50,8 +50,8 @@ func prepare(ctx context.Context, ob *pgoutbox.Outbox) <-chan error {
 	return done
 }
 
-// TestO1_InstanceIsAskedForInBoundedTime: who waits for another's look at which outbox it
-// is, waits no longer than its own context allows.
+// TestO1_InstanceIsAskedForInBoundedTime: a call that waits while another one asks which outbox this is
+// waits no longer than its own context allows.
 func TestO1_InstanceIsAskedForInBoundedTime(t *testing.T) {
 	t.Parallel()
 	ob, asked, open := slowDoor(t)
@@ -66,7 +66,7 @@ func TestO1_InstanceIsAskedForInBoundedTime(t *testing.T) {
 	require.NoError(t, <-patient)
 }
 
-// TestO1_InstanceIsAskedForAgain by another, when the one that asked gives up.
+// TestO1_InstanceIsAskedForAgain: when the call that asked gives up, another one asks.
 func TestO1_InstanceIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	ob, asked, _ := slowDoor(t)

@@ -20,9 +20,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// BenchmarkIdle measures what twenty idle outboxes cost the server, by the longest wait between two
-// reads, and how long a message waits then that nobody rings for. Processor time is that of the
-// relays' own sessions, in thousandths of a core for each outbox; it needs Linux.
+// BenchmarkIdle measures what twenty idle outboxes cost the server, by the longest wait between two reads,
+// and how long a message waits if no wake announces it. Processor time is that of the relays' own
+// sessions, in thousandths of a core per outbox; it needs Linux.
 func BenchmarkIdle(b *testing.B) {
 	if testing.Short() {
 		b.Skip("it idles for minutes, which -short leaves out")
@@ -98,7 +98,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// idleTotals are what a server has done so far.
+// idleTotals holds a server's counters so far.
 type idleTotals struct{ transactions, wal, ticks float64 }
 
 func idleCost(b *testing.B, query func(ctx context.Context, sql string, args ...any) pgx.Row) (t idleTotals) {

@@ -19,8 +19,8 @@ func ordersOf(t *testing.T, db *testenv.Database) int {
 	return query1[int](t, db, "SELECT count(*) FROM orders")
 }
 
-// order is a batch of an order, which is refused the second time. If it is asked, it has a
-// callback with that answer.
+// order returns a batch that inserts an order; a second insert of it fails. If asked is set, the batch has
+// a callback that returns answer.
 func order(asked bool, answer error) *pgx.Batch {
 	b := &pgx.Batch{}
 	q := b.Queue("INSERT INTO orders VALUES ('order-1')")
@@ -30,8 +30,8 @@ func order(asked bool, answer error) *pgx.Batch {
 	return b
 }
 
-// TestO1_InBatch: both are there or neither, with a callback before the commit or
-// without; and the relay is woken.
+// TestO1_InBatch: order and message are stored together or not at all, with or without a callback before
+// the commit, and the relay is woken.
 func TestO1_InBatch(t *testing.T) {
 	t.Parallel()
 	for name, asked := range map[string]bool{"one trip": false, "callback": true} {
@@ -56,7 +56,7 @@ func TestO1_InBatch(t *testing.T) {
 	}
 }
 
-// TestO1_InBatchCallback: the error of a callback undoes the transaction.
+// TestO1_InBatchCallback: an error of a callback rolls the transaction back.
 func TestO1_InBatchCallback(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -67,8 +67,8 @@ func TestO1_InBatchCallback(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestO1_InBatchEnded: a batch that ends its transaction, or begins one, is an error, and
-// the connection does not go back to the pool as it is.
+// TestO1_InBatchEnded: a batch that ends its transaction, or begins one, is an error, and the connection
+// is not returned to the pool in that state.
 func TestO1_InBatchEnded(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -88,7 +88,8 @@ func TestO1_InBatchEnded(t *testing.T) {
 	require.ErrorIs(t, ob.InBatch(t.Context(), nil, keyed("k", "x")...), outbox.ErrNotInTransaction)
 }
 
-// TestO1_InBatchLosesItsAnswer: of a batch whose session ended on the way nobody knows what became.
+// TestO1_InBatchLosesItsAnswer: if the session ends before the answer has arrived, the outcome of the
+// batch is unknown.
 func TestO1_InBatchLosesItsAnswer(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -103,7 +104,7 @@ func TestO1_InBatchLosesItsAnswer(t *testing.T) {
 	require.NotErrorIs(t, err, outbox.ErrCommitUnknown, "nothing was sent")
 }
 
-// TestO5_InBatchBeyondMaxKeyLocks: one call locks the outbox as a whole beyond the limit.
+// TestO5_InBatchBeyondMaxKeyLocks: a call with more keys than MaxKeyLocks locks the outbox as a whole.
 func TestO5_InBatchBeyondMaxKeyLocks(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{MaxKeyLocks: 2})

@@ -14,7 +14,7 @@ import (
 
 const maxPayload = 100
 
-// badMessages are messages that are refused, by the field that is at fault.
+// badMessages returns changes that make a message invalid, by the name of the field at fault.
 func badMessages() map[string]func(m *outbox.Message) {
 	bad := map[string]func(m *outbox.Message){
 		"Topic: empty":         func(m *outbox.Message) { m.Topic = "" },
@@ -48,8 +48,8 @@ func badMessages() map[string]func(m *outbox.Message) {
 	return bad
 }
 
-// TestO1_BadInputIsRefused: through every way in, before the database is
-// touched, so that the transaction stays usable and holds nothing of the call.
+// TestO1_BadInputIsRefused: every way in refuses it before the database is touched, so that the
+// transaction stays usable and contains nothing of the call.
 func TestO1_BadInputIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, open := range entries() {
@@ -77,7 +77,7 @@ func TestO1_BadInputIsRefused(t *testing.T) {
 	}
 }
 
-// TestO1_LimitsAreInclusive: what is just within bounds is stored and read back.
+// TestO1_LimitsAreInclusive: messages exactly at the limits are stored and read back.
 func TestO1_LimitsAreInclusive(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{MaxPayloadBytes: maxPayload})
@@ -98,8 +98,8 @@ func TestO1_LimitsAreInclusive(t *testing.T) {
 	require.Equal(t, m, got[0].Message)
 }
 
-// TestO1_IDsMayRepeat: the outbox is a log and not a set: what a caller enqueues
-// twice is sent twice, and the inbox knows it by its id.
+// TestO1_IDsMayRepeat: the outbox is a log and not a set: a message that is enqueued twice is sent twice,
+// and the inbox recognizes it by its id.
 func TestO1_IDsMayRepeat(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

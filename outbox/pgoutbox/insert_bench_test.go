@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// benchOutbox is an outbox that knows its database, so that it need not ask it.
+// benchOutbox returns an outbox that already knows its database, so that it need not ask.
 func benchOutbox(b *testing.B, cfg Config) *Outbox {
 	b.Helper()
 	pool, err := pgxpool.New(b.Context(), "postgres://nobody@127.0.0.1:1/none")
@@ -25,7 +25,7 @@ func benchOutbox(b *testing.B, cfg Config) *Outbox {
 	return ob
 }
 
-// benchMessages returns n messages of 512 bytes, each of a key of its own.
+// benchMessages returns n messages of 512 bytes, each with a key of its own.
 func benchMessages(n int, headers map[string]string) []outbox.Message {
 	msgs := make([]outbox.Message, n)
 	for i := range msgs {
@@ -43,8 +43,8 @@ func benchHeaders() map[string]string {
 	}
 }
 
-// BenchmarkStatement makes the INSERT of one message, and of a hundred, without
-// running it: what Enqueue does outside the database.
+// BenchmarkStatement builds the INSERT of one message, and of a hundred, without running it: the work of
+// Enqueue outside the database.
 func BenchmarkStatement(b *testing.B) {
 	for _, bench := range []struct {
 		name    string
@@ -70,8 +70,7 @@ func BenchmarkStatement(b *testing.B) {
 	}
 }
 
-// BenchmarkEncode writes the parameters of one INSERT in the form in which pgx sends
-// them.
+// BenchmarkEncode encodes the parameters of one INSERT the way pgx sends them.
 func BenchmarkEncode(b *testing.B) {
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("messages=%d", n), func(b *testing.B) {
@@ -90,7 +89,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// benchArgs are the parameters of enqueue.sql, and of enqueue_one.sql.
+// benchArgs returns the parameters of enqueue.sql, or of enqueue_one.sql.
 func benchArgs(b *testing.B, n int) (args []any) {
 	b.Helper()
 	err := benchOutbox(b, Config{}).insert(b.Context(), benchMessages(n, benchHeaders()), nil,
@@ -103,7 +102,7 @@ func benchArgs(b *testing.B, n int) (args []any) {
 	return args
 }
 
-// benchOIDs are the types of these parameters.
+// benchOIDs returns the types of these parameters.
 func benchOIDs(n int) []uint32 {
 	if n == 1 {
 		return []uint32{

@@ -50,7 +50,7 @@ func TestO1_InTx(t *testing.T) {
 	require.Zero(t, db.Pool.Stat().AcquiredConns())
 }
 
-// TestO1_InTxOfACancelledContext commits nothing.
+// TestO1_InTxOfACancelledContext: with a cancelled context, InTx commits nothing.
 func TestO1_InTxOfACancelledContext(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -63,8 +63,8 @@ func TestO1_InTxOfACancelledContext(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestO1_RefusedCommit: a COMMIT that the server answers with an error has done nothing, and is
-// told as such.
+// TestO1_RefusedCommit: a COMMIT that the server answers with an error has committed nothing, and the
+// error says so.
 func TestO1_RefusedCommit(t *testing.T) {
 	t.Parallel()
 	for _, cfg := range []pgoutbox.Config{{}, {InsertAtOnce: true}} {
@@ -82,8 +82,7 @@ func TestO1_RefusedCommit(t *testing.T) {
 	}
 }
 
-// TestWake: rings are coalesced and never block; a subscription ends with its
-// context.
+// TestWake: wakes are coalesced and never block; a subscription ends with its context.
 func TestWake(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -110,7 +109,7 @@ func TestWake(t *testing.T) {
 	})
 }
 
-// TestHook sees every call, with what was stored or why nothing was.
+// TestHook: a hook sees every call, with what was stored or why nothing was.
 func TestHook(t *testing.T) {
 	t.Parallel()
 	var hook hook
@@ -142,8 +141,8 @@ func inject(ctx context.Context, headers map[string]string) {
 	}
 }
 
-// TestO4_TraceTravels: the trace of the caller is stored with the message, and
-// one that the caller has set himself is kept.
+// TestO4_TraceTravels: the caller's trace is stored with the message. A trace that the caller has set in
+// the headers is kept.
 func TestO4_TraceTravels(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{Injector: outbox.InjectorFunc(inject)})
@@ -165,7 +164,7 @@ func TestO4_TraceTravels(t *testing.T) {
 	}
 }
 
-// TestO1_OpenRows: a function that leaves rows open is told so, and not that the outcome of its
+// TestO1_OpenRows: if a function leaves rows open, the error says that, and not that the outcome of its
 // transaction is unknown.
 func TestO1_OpenRows(t *testing.T) {
 	t.Parallel()
@@ -182,8 +181,8 @@ func TestO1_OpenRows(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestB11_InTxClosesASessionThatTakesNoWrites: as one to a primary that was demoted. The pool would
-// hand it out again, and nobody could enqueue.
+// TestB11_InTxClosesASessionThatTakesNoWrites: a session to a demoted primary takes no writes. The pool
+// would hand it out again, and every Enqueue would fail.
 func TestB11_InTxClosesASessionThatTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	const readOnly = "SET default_transaction_read_only = on"

@@ -17,14 +17,14 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// fewKeys is an outbox whose transactions may lock ten keys.
+// fewKeys returns an outbox whose transactions may lock ten keys.
 func fewKeys(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	return newOutbox(t, pgoutbox.Config{MaxKeyLocks: 10})
 }
 
-// until calls put with one number after another, and returns how many of most calls were
-// taken before the transaction had locked too many keys.
+// until calls put with 0, 1, 2 and so on, at most most times. It returns how many calls succeeded before
+// the transaction had locked too many keys.
 func until(t *testing.T, most int, put func(i int) error) int {
 	t.Helper()
 	for i := range most {
@@ -38,8 +38,8 @@ func until(t *testing.T, most int, put func(i int) error) int {
 	return most
 }
 
-// TestO5_KeysOfATransactionAreBounded: MaxKeyLocks holds for a transaction, in however many
-// calls its keys come, and for nothing but what it has locked itself. S7.
+// TestO5_KeysOfATransactionAreBounded: MaxKeyLocks bounds a transaction over all its calls, and counts
+// only locks that the transaction has taken itself. S7.
 func TestO5_KeysOfATransactionAreBounded(t *testing.T) {
 	t.Parallel()
 	ob, db := fewKeys(t)
@@ -84,7 +84,7 @@ func TestO5_KeysOfATransactionAreBounded(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 }
 
-// TestO5_KeysOfASQLTransactionAreBounded: so it is with database/sql. S7.
+// TestO5_KeysOfASQLTransactionAreBounded: MaxKeyLocks also bounds transactions of database/sql. S7.
 func TestO5_KeysOfASQLTransactionAreBounded(t *testing.T) {
 	t.Parallel()
 	ob, db := fewKeys(t)
@@ -106,7 +106,7 @@ func TestO5_KeysOfASQLTransactionAreBounded(t *testing.T) {
 	require.Equal(t, 30, stored(t, db))
 }
 
-// TestO5_KeysOfABatchAreBounded: so it is with what is queued. S7.
+// TestO5_KeysOfABatchAreBounded: MaxKeyLocks also bounds queued messages. S7.
 func TestO5_KeysOfABatchAreBounded(t *testing.T) {
 	t.Parallel()
 	ob, db := fewKeys(t)
@@ -121,8 +121,8 @@ func TestO5_KeysOfABatchAreBounded(t *testing.T) {
 	require.Equal(t, 25, stored(t, db))
 }
 
-// TestO5_OneTransactionLeavesLocksToOthers: thousands of calls in one transaction end in an
-// error of their own, and not in "out of shared memory" for the whole cluster. S7.
+// TestO5_OneTransactionLeavesLocksToOthers: thousands of calls in one transaction fail with an error of
+// leat's own, not with "out of shared memory" for the whole cluster. S7.
 //
 //leat:level 4
 func TestO5_OneTransactionLeavesLocksToOthers(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO5_BeyondMaxKeyLocks: a call with more keys than MaxKeyLocks locks the
-// whole outbox, against each key in it and against its like.
+// TestO5_BeyondMaxKeyLocks: a call with more keys than MaxKeyLocks locks the whole outbox, against single
+// keys and against other such calls.
 func TestO5_BeyondMaxKeyLocks(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{MaxKeyLocks: 3})
@@ -59,20 +59,19 @@ func TestO5_BeyondMaxKeyLocks(t *testing.T) {
 		payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// gateLock is the lock that Enqueue takes for key in the outbox of the template.
+// gateLock returns the lock that Enqueue takes for key in the template's outbox.
 func gateLock(key string) int64 {
 	return keyhash.Lock("outbox", `"leat"."outbox"`, key)
 }
 
-// rowByRow is the wrong form: each row takes its own lock as it comes along.
+// rowByRow is the wrong statement: each row takes its own lock when its turn comes.
 const rowByRow = `
 	INSERT INTO leat.outbox (id, shard, topic, key, payload)
 	SELECT gen_random_uuid(), 0, 'events', m.key, ''
 	FROM unnest($1::text[], $2::bigint[]) AS m(key, lock), LATERAL (SELECT pg_advisory_xact_lock(m.lock)) l`
 
-// TestO5_LocksInRowOrderDeadlock: two calls with the same keys in opposite
-// orders. A gate between them makes both hold their first key when they ask for
-// the other's.
+// TestO5_LocksInRowOrderDeadlock: two calls have the same keys in opposite orders. A gate between them
+// makes both hold their first key when they ask for the other's.
 func TestO5_LocksInRowOrderDeadlock(t *testing.T) {
 	t.Parallel()
 	keys := [2][]string{{"a", "gate", "b"}, {"b", "gate", "a"}}
@@ -129,8 +128,8 @@ func TestO5_LocksInRowOrderDeadlock(t *testing.T) {
 	})
 }
 
-// TestO5_TwoCallsCanDeadlock is why Enqueue is to be called once: what the
-// documentation says is what happens.
+// TestO5_TwoCallsCanDeadlock shows why Enqueue should be called once per transaction: two calls can
+// deadlock, as the documentation says.
 func TestO5_TwoCallsCanDeadlock(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -17,7 +17,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// metered is a connection that counts the bytes that are read.
+// metered is a connection that counts the bytes it receives.
 type metered struct {
 	net.Conn
 
@@ -30,8 +30,7 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// behindMeter returns the outbox of db, and the number of bytes that its connections
-// have received.
+// behindMeter returns the outbox of db and the number of bytes that its connections have received.
 func behindMeter(t *testing.T, db *testenv.Database) (*pgoutbox.Outbox, *atomic.Int64) {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(db.URL)
@@ -52,8 +51,8 @@ func behindMeter(t *testing.T, db *testenv.Database) (*pgoutbox.Outbox, *atomic.
 	return ob, read
 }
 
-// putLarge commits n messages of a key, each with so many bytes, as another producer
-// might: the server writes them itself.
+// putLarge commits n messages of key, each of size bytes. The server generates them, as if another
+// producer had written them.
 func putLarge(t *testing.T, db *testenv.Database, key string, n, size int) {
 	t.Helper()
 	_, err := db.Pool.Exec(t.Context(), `INSERT INTO leat.outbox (id, shard, topic, key, payload)
@@ -61,8 +60,8 @@ func putLarge(t *testing.T, db *testenv.Database, key string, n, size int) {
 	require.NoError(t, err)
 }
 
-// TestN3_PagesFetchNoMoreThanTheyKeep: a page of 500 records of a mebibyte used to be
-// fetched as a whole, and 32 records were kept. S3.
+// TestN3_PagesFetchNoMoreThanTheyKeep: a page of 500 records of 1 MiB used to be fetched as a whole,
+// although only 32 records were kept. S3.
 func TestN3_PagesFetchNoMoreThanTheyKeep(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -92,8 +91,8 @@ func TestN3_PagesFetchNoMoreThanTheyKeep(t *testing.T) {
 	}
 }
 
-// TestN3_DueFetchesNoMoreThanItReturns: 412 held records of a mebibyte used to be
-// fetched together, again and again. S3.
+// TestN3_DueFetchesNoMoreThanItReturns: 412 held records of 1 MiB used to be fetched together, again and
+// again. S3.
 func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -122,8 +121,8 @@ func TestN3_DueFetchesNoMoreThanItReturns(t *testing.T) {
 	require.IsIncreasing(t, got)
 }
 
-// TestN3_MixedSizesKeepTheirOrder: pages that end at their bytes lose nothing between
-// large records and small ones.
+// TestN3_MixedSizesKeepTheirOrder: pages that end at their byte limit lose nothing where large and small
+// records alternate.
 func TestN3_MixedSizesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

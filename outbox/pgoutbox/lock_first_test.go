@@ -10,15 +10,14 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// drawn is the last number that was drawn, 0 before the first.
+// drawn returns the last number drawn from the sequence, 0 before the first.
 func drawn(t *testing.T, db *testenv.Database) int64 {
 	t.Helper()
 	return query1[int64](t, db, "SELECT coalesce(pg_sequence_last_value('leat.outbox_seq_seq'), 0)")
 }
 
-// TestO5_LocksBeforeItDraws: each form of the INSERT, one row or several, planned
-// for its parameters or for any, draws neither a number nor an xid while it waits
-// for the lock of a key or of the whole outbox.
+// TestO5_LocksBeforeItDraws: every form of the INSERT (one row or several, with a custom or a generic
+// plan) draws neither a number nor an xid while it waits for the lock of a key or of the whole outbox.
 func TestO5_LocksBeforeItDraws(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []string{"force_custom_plan", "force_generic_plan"} {
@@ -50,8 +49,8 @@ func TestO5_LocksBeforeItDraws(t *testing.T) {
 	}
 }
 
-// TestO5_LocksBeforeItDraws_Control: a lock that is taken as a column of the row,
-// and not as a condition of it, comes too late.
+// TestO5_LocksBeforeItDraws_Control: a lock that is taken in a column of the row, instead of in a
+// condition, comes too late.
 func TestO5_LocksBeforeItDraws_Control(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

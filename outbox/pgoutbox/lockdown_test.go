@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestPrivileges_AdvisoryLocks: with the advisory locks taken from all other roles, as
-// docs/security.md shows, those of leat work, and nobody else locks anything. S6.
+// TestPrivileges_AdvisoryLocks: with EXECUTE on the advisory lock functions revoked from all other roles,
+// as docs/security.md shows, leat's roles work and no other role can lock anything. S6.
 func TestPrivileges_AdvisoryLocks(t *testing.T) {
 	t.Parallel()
 	all := func() []string {
@@ -56,7 +56,7 @@ func TestPrivileges_AdvisoryLocks(t *testing.T) {
 	}
 }
 
-// roleOf returns the role that ob works as.
+// roleOf returns the role that ob connects as.
 func roleOf(t *testing.T, ob *pgoutbox.Outbox) (role string) {
 	t.Helper()
 	require.NoError(t, pgoutbox.Ask(t.Context(), ob, "SELECT current_user::text").Scan(&role))

@@ -10,9 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// TestN4_LongTopicsCanBeSetAside: a producer that writes to the table can name a topic of
-// kilobytes, which no destination takes. It is set aside like any other record, and what
-// is behind it goes on. S4.
+// TestN4_LongTopicsCanBeSetAside: a producer that writes to the table directly can set a topic of
+// kilobytes, which no destination accepts. It is set aside like any other record, and the records behind
+// it go on. S4.
 func TestN4_LongTopicsCanBeSetAside(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)

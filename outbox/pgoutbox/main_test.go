@@ -41,12 +41,12 @@ func TestMain(m *testing.M) {
 
 const testLease = 30 * time.Second
 
-// migrated is the database that most tests start from.
+// migrated returns the template database that most tests start from.
 func migrated() testenv.Template {
 	return testenv.Template{Name: "pgoutbox", Version: schemaVersion(), Apply: migrate}
 }
 
-// schemaVersion tells templates of different schemas apart.
+// schemaVersion returns a name that differs for different schemas.
 func schemaVersion() string {
 	return testenv.VersionOf(pgoutbox.Migrations(pgoutbox.Config{}))
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// DropOnce drops a range, or fails, in one try.
+// DropOnce tries once to drop a range.
 func DropOnce(ctx context.Context, m *Maintenance, part admin.Range) error {
 	r := &round{Maintenance: m}
 	return m.tx(ctx, func(tx pgx.Tx) error { return r.dropIn(ctx, tx, part, nil) })
 }
 
-// ExtendOnce makes a range, or fails, in one try.
+// ExtendOnce tries once to create a range.
 func ExtendOnce(ctx context.Context, m *Maintenance) error {
 	r := &round{Maintenance: m}
 	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
@@ -36,7 +36,7 @@ func ExtendOnce(ctx context.Context, m *Maintenance) error {
 	})
 }
 
-// CloseOnce closes the range in use, if it holds a message, and a free log can be had.
+// CloseOnce closes the range in use if it holds a message and the lock on the log is free.
 func CloseOnce(ctx context.Context, m *Maintenance) ([]string, error) {
 	r := &round{Maintenance: &Maintenance{ob: m.ob, cfg: m.cfg, sql: m.sql, log: m.log}}
 	r.cfg.MaxBytes, r.sql.begun = 0, "SELECT $1::bigint IS NOT NULL AND EXISTS (SELECT FROM {range})"
@@ -56,20 +56,20 @@ func CloseOnce(ctx context.Context, m *Maintenance) ([]string, error) {
 	return r.report.Closed, err
 }
 
-// Promote is promote, for tests.
+// Promote exports promote.
 func Promote(ctx context.Context, ob *Outbox) (moved int64, stayed bool, err error) {
 	return ob.promote(ctx)
 }
 
-// PromoteDue is promoteDue, for tests.
+// PromoteDue exports promoteDue.
 func PromoteDue(ctx context.Context, m *Maintenance) (time.Duration, error) {
 	return m.promoteDue(ctx)
 }
 
-// AwaitDelays is what Maintenance.Run does while it moves delayed messages.
+// AwaitDelays does what Maintenance.Run does for as long as it moves delayed messages.
 func AwaitDelays(ob *Outbox) (done func()) { return ob.delays.await() }
 
-// MaintenanceStatement returns a statement of maintenance, for one range.
+// MaintenanceStatement returns a statement of maintenance for one range.
 func MaintenanceStatement(ob *Outbox, name, table string) (string, error) {
 	s, err := loadMaintenance(ob.cfg)
 	sql := map[string]string{"pins": s.pins, "lags": s.lags, "chunk": s.chunkDrop}[name]

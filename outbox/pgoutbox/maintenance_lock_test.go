@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_NobodyWaitsForARangeWithTheLogLocked: while somebody reads a range by its own name,
-// maintenance, which keeps all producers waiting by then, gives up at once.
+// TestO2_NobodyWaitsForARangeWithTheLogLocked: while another session reads a range by its own name,
+// maintenance gives up at once, since it blocks all producers at that point.
 func TestO2_NobodyWaitsForARangeWithTheLogLocked(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

@@ -12,8 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestMaintenanceState tells a leader from a standby, and a round that failed from one
-// that did not.
+// TestMaintenanceState distinguishes leader and standby, and failed and successful rounds.
 func TestMaintenanceState(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -59,8 +58,8 @@ func TestMaintenanceState(t *testing.T) {
 	stopStandby()
 }
 
-// TestMaintenanceState_OfOneRound is kept after RunOnce; an outbox without a schema is what
-// has gone wrong.
+// TestMaintenanceState_OfOneRound: the state is kept after RunOnce. With an outbox without a schema, it
+// holds that error.
 func TestMaintenanceState_OfOneRound(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

@@ -44,8 +44,8 @@ func TestMaintenanceConfig(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
 
-// TestO14_OneMaintains: of several processes one works, another takes over when it
-// stops, and what they leave behind is free leases.
+// TestO14_OneMaintains: one of several processes works, another takes over when it stops, and in the end
+// all leases are free.
 func TestO14_OneMaintains(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -91,8 +91,8 @@ func TestO14_OneMaintains(t *testing.T) {
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_leases WHERE owner IS NOT NULL AND starts_with(relay_group, '_')"))
 }
 
-// TestO15_PinsAreFoundByIndex: what is asked of a range under a lock reads no more of it
-// than is unsettled.
+// TestO15_PinsAreFoundByIndex: the queries about a range that run under a lock read only its unsettled
+// rows.
 //
 //leat:level 4
 func TestO15_PinsAreFoundByIndex(t *testing.T) {
@@ -122,7 +122,7 @@ func TestO15_PinsAreFoundByIndex(t *testing.T) {
 	}
 }
 
-// buffers is the number of pages that a plan has touched.
+// buffers returns the number of pages that a plan has touched.
 func buffers(t *testing.T, plan []string) int {
 	t.Helper()
 	for _, line := range plan {
@@ -145,7 +145,7 @@ func fill(tb testing.TB, db *testenv.Database, n int) {
 	require.NoError(tb, err)
 }
 
-// settleAll settles everything without keeping it.
+// settleAll settles everything and discards it.
 func settleAll(tb testing.TB, s driver.Session) {
 	tb.Helper()
 	for {

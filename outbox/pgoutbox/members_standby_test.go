@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO14_ClockSetBack: relays that were killed while the clock was an hour ahead are not seen, and do not keep the slots from
-// being changed.
+// TestO14_ClockSetBack: relays that were killed while the clock was an hour ahead do not count as alive,
+// and do not block a change of the slots.
 func TestO14_ClockSetBack(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -45,8 +45,8 @@ func TestO14_ClockSetBack(t *testing.T) {
 	require.ErrorIs(t, dead.Renew(t.Context(), time.Minute), driver.ErrLeaseLost)
 }
 
-// TestMembers_StandbyIsSeen: of a group with one slot the leader writes no row of its own, and
-// the relay that stands by is counted.
+// TestMembers_StandbyIsSeen: in a group with one slot, the leader writes no member row, and the standby
+// relay is counted.
 func TestMembers_StandbyIsSeen(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestMigrate_ManyAtOnce: processes that start together migrate once.
+// TestMigrate_ManyAtOnce: processes that start at the same time migrate once.
 func TestMigrate_ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -37,7 +37,8 @@ func TestMigrate_ManyAtOnce(t *testing.T) {
 	require.Equal(t, st.Latest, query1[int](t, db, "SELECT count(*) FROM leat.outbox_migrations"))
 }
 
-// TestMigrate_WhileInUse changes nothing and waits for nobody.
+// TestMigrate_WhileInUse: a migration of an up-to-date outbox changes nothing and waits for no other
+// session.
 func TestMigrate_WhileInUse(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{MigrateLockTimeout: 10 * time.Millisecond})
@@ -47,8 +48,7 @@ func TestMigrate_WhileInUse(t *testing.T) {
 	require.NoError(t, ob.Migrate(t.Context()))
 }
 
-// TestMigrate_DoesNotWaitForLong: a table in the way is waited for only as long
-// as MigrateLockTimeout.
+// TestMigrate_DoesNotWaitForLong: a locked table is waited for at most MigrateLockTimeout.
 func TestMigrate_DoesNotWaitForLong(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -64,8 +64,7 @@ func TestMigrate_DoesNotWaitForLong(t *testing.T) {
 	require.NoError(t, ob.Migrate(t.Context()))
 }
 
-// TestMigrations_Exported: the files are the same schema, in a form that other
-// tools run.
+// TestMigrations_Exported: the exported files create the same schema, in a form that other tools run.
 func TestMigrations_Exported(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -89,7 +88,7 @@ func TestMigrations_Exported(t *testing.T) {
 	require.Len(t, readAll(t, acquire(t, ob, ""), 10), 1)
 }
 
-// TestSchemaStatus of a schema that is behind, and of one that is ahead.
+// TestSchemaStatus reports a schema that is behind, and one that is ahead.
 func TestSchemaStatus(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

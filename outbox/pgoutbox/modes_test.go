@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO4_EveryQueryMode: poolers ask for modes in which parameters and results
-// travel as text. Nothing of a message changes on the way.
+// TestO4_EveryQueryMode: poolers need query modes that send parameters and results as text. A message
+// passes through all of them unchanged.
 //
 //leat:level 2
 func TestO4_EveryQueryMode(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestOddNames: schema and table are quoted wherever they go, and any number of
-// outboxes share a database without meeting.
+// TestOddNames: schema and table are quoted everywhere, and any number of outboxes can share a database
+// without affecting each other.
 func TestOddNames(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -50,8 +50,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// TestOutboxesDoNotBlockEachOther: the same key in two outboxes of a database is
-// two locks.
+// TestOutboxesDoNotBlockEachOther: the same key in two outboxes of a database means two different locks.
 func TestOutboxesDoNotBlockEachOther(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)

@@ -50,8 +50,8 @@ func TestO1_EndedTransactionIsRefused(t *testing.T) {
 	require.Zero(t, stored(t, db))
 }
 
-// TestO1_EndedTransactionOnABusyConnection: the connection is in a transaction,
-// but not in this one.
+// TestO1_EndedTransactionOnABusyConnection: the connection is in a transaction, but another one than the
+// given.
 func TestO1_EndedTransactionOnABusyConnection(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -92,8 +92,8 @@ var errExecuted = errors.New("executed")
 func (foreignConn) Exec([]driver.Value) (driver.Result, error) { return nil, errExecuted }
 func (foreignConn) Query([]driver.Value) (driver.Rows, error)  { return nil, errExecuted }
 
-// TestO1_ForeignDriverIsRefused: another driver than pgx's fails on the first
-// parameter, before anything is executed.
+// TestO1_ForeignDriverIsRefused: a driver other than pgx's fails on the first parameter, before anything
+// is executed.
 func TestO1_ForeignDriverIsRefused(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})

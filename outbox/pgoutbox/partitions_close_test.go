@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_RetentionOfAQuietService: a week is a week from the first day on, whatever the
-// length of a range. D5.
+// TestO2_RetentionOfAQuietService: a retention of a week holds from the first day on, whatever the length
+// of a range. D5.
 func TestO2_RetentionOfAQuietService(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -41,7 +41,7 @@ func TestO2_RetentionOfAQuietService(t *testing.T) {
 	require.Less(t, statsOf(t, ob).Bytes, int64(4<<20), "the room is given back")
 }
 
-// TestO2_SizeFromTheFirstDay: the log keeps to MaxBytes although no range is full. D5.
+// TestO2_SizeFromTheFirstDay: the log keeps to MaxBytes even while no range is full. D5.
 func TestO2_SizeFromTheFirstDay(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -60,8 +60,8 @@ func TestO2_SizeFromTheFirstDay(t *testing.T) {
 	require.Greater(t, statsOf(t, ob).Bytes, int64(most/2), "and to no less")
 }
 
-// TestO2_OldLogIsClosed: a first range that has been in use for months is closed by the first
-// round, and goes when its youngest message is old enough. D5.
+// TestO2_OldLogIsClosed: a first range that has been in use for months is closed by the first round, and
+// dropped when its youngest message is old enough. D5.
 func TestO2_OldLogIsClosed(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -92,8 +92,8 @@ func TestO2_OldLogIsClosed(t *testing.T) {
 	require.Empty(t, once(t, maintenance(t, ob, kept)).Closed, "what is deleted neither")
 }
 
-// TestO2_RangeWithAWriterIsNotClosed: the sequence is not moved while a producer may draw a
-// number from it, or it would give some out again. D5.
+// TestO2_RangeWithAWriterIsNotClosed: the sequence is not moved while a producer may draw a number from
+// it; otherwise numbers could be drawn twice. D5.
 func TestO2_RangeWithAWriterIsNotClosed(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -8,8 +8,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_RangeThatWasDetached is a limit: what waits in a range is passed over while the range
-// is detached, and not read when it is attached again. A replay of its numbers sends it.
+// TestO2_RangeThatWasDetached shows a limitation: messages in a range are passed over while the range is
+// detached, and are not read when it is attached again. A replay of their numbers sends them.
 func TestO2_RangeThatWasDetached(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

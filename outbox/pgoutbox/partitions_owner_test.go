@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// asRole returns the outbox of db to a role of its own, which is made here.
+// asRole returns the outbox of db as seen by a new role.
 func asRole(t *testing.T, db *testenv.Database, name string) (ob *pgoutbox.Outbox, role string) {
 	t.Helper()
 	role = "leat_test_" + name + db.Name[len(db.Name)-12:]
@@ -32,8 +32,8 @@ func asRole(t *testing.T, db *testenv.Database, name string) (ob *pgoutbox.Outbo
 	return ob, role
 }
 
-// TestO2_RangesBelongToTheOwnerOfTheLog, whoever makes them; and a role that may not says
-// which membership it lacks.
+// TestO2_RangesBelongToTheOwnerOfTheLog: new ranges belong to the owner of the log, whichever role makes
+// them. If a role cannot make them, the error names the membership it lacks.
 func TestO2_RangesBelongToTheOwnerOfTheLog(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// smallRanges is a log with ranges of a few messages each.
+// smallRanges returns an outbox whose log has ranges of ten messages.
 func smallRanges(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -34,12 +34,12 @@ func makeSmallRanges(t *testing.T, db *testenv.Database) {
 		CREATE TABLE leat.outbox_tail PARTITION OF leat.outbox FOR VALUES FROM (21) TO (MAXVALUE)`)
 }
 
-// small is maintenance for smallRanges.
+// small returns a config of maintenance that fits smallRanges.
 func small() pgoutbox.MaintenanceConfig {
 	return pgoutbox.MaintenanceConfig{PartitionSize: 10, LockTimeout: 50 * time.Millisecond}
 }
 
-// putMany commits n messages of one key, whose payloads are their numbers.
+// putMany commits n messages of one key, with numbers beginning at from as payloads.
 func putMany(t *testing.T, ob *pgoutbox.Outbox, from, n int) {
 	t.Helper()
 	names := make([]string, n)
@@ -49,7 +49,7 @@ func putMany(t *testing.T, ob *pgoutbox.Outbox, from, n int) {
 	put(t, ob, "k", names...)
 }
 
-// layout is the ranges of the log, "table from to" each.
+// layout returns the ranges of the log, each as "table from to".
 func layout(t *testing.T, db *testenv.Database) []string {
 	t.Helper()
 	return query1[[]string](t, db, `
@@ -58,8 +58,8 @@ func layout(t *testing.T, db *testenv.Database) []string {
 		FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'leat.outbox'::regclass`)
 }
 
-// TestO2_PublishedLogHasRangesAhead: a database that is copied to by logical replication lacks the ranges
-// that are made meanwhile. A stream of messages goes by the log's name, and needs none.
+// TestO2_PublishedLogHasRangesAhead: a logical replica lacks ranges that are made after it was set up, so
+// a published log gets many in advance. A publication that goes by the log's name needs none.
 func TestO2_PublishedLogHasRangesAhead(t *testing.T) {
 	t.Parallel()
 	for publication, added := range map[string]int{
@@ -80,7 +80,7 @@ func TestO2_PublishedLogHasRangesAhead(t *testing.T) {
 	}
 }
 
-// TestO2_RangesAreMadeAhead: ranges are split off the open-ended one while it is empty.
+// TestO2_RangesAreMadeAhead: new ranges are split off the open-ended range while it is empty.
 func TestO2_RangesAreMadeAhead(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -102,9 +102,9 @@ func TestO2_RangesAreMadeAhead(t *testing.T) {
 	require.Len(t, readAll(t, acquire(t, ob, ""), 7), 60)
 }
 
-// TestO2_RelayDownForLong: no producer fails for want of a range, however long nobody
-// makes one; what has no range of its own is in the open-ended one, which is closed
-// above the sequence. Nothing is lost on the way, and each new range has every index.
+// TestO2_RelayDownForLong: no producer fails for lack of a range, however long no maintenance runs.
+// Messages without a range of their own go to the open-ended range, which is closed above the sequence.
+// Nothing is lost on the way, and each new range has every index.
 func TestO2_RelayDownForLong(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -136,8 +136,8 @@ func TestO2_RelayDownForLong(t *testing.T) {
 		"one sequence for all")
 }
 
-// TestO2_LargeTailStaysOpen: an open-ended range that is too large to be closed while
-// producers wait is left as it is, and said to be.
+// TestO2_LargeTailStaysOpen: an open-ended range that is too large to be closed while producers wait is
+// left as it is, and reported.
 func TestO2_LargeTailStaysOpen(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -161,8 +161,8 @@ func TestO2_LargeTailStaysOpen(t *testing.T) {
 	require.Equal(t, 1, stored(t, db))
 }
 
-// TestO2_ProducersDoNotWaitForRanges: while a producer keeps its transaction open,
-// others go on; each waits at most about LockTimeout.
+// TestO2_ProducersDoNotWaitForRanges: while one producer keeps its transaction open, other producers
+// continue; each waits at most about LockTimeout.
 func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -198,7 +198,7 @@ func TestO2_ProducersDoNotWaitForRanges(t *testing.T) {
 	require.Equal(t, n+1, stored(t, db))
 }
 
-// TestO2_DetachWithoutATransactionFailsProducers is why both are one transaction.
+// TestO2_DetachWithoutATransactionFailsProducers shows why DETACH and ATTACH are one transaction.
 func TestO2_DetachWithoutATransactionFailsProducers(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

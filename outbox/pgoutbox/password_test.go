@@ -22,9 +22,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestPasswordChanges: a password that changes while the service runs, as IAM tokens and rotated
-// secrets do, reaches every connection: the pool's and those of migrations, the relay, its
-// listener, its tail and the notifier.
+// TestPasswordChanges: a password that changes while the service runs, as IAM tokens and rotated secrets
+// do, reaches every connection: the pool's, and those of migrations, the relay, its listener, its tail and
+// the notifier.
 //
 //leat:level 4
 func TestPasswordChanges(t *testing.T) {

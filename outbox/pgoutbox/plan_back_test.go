@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// TestO11_PlansOfTheLookForASequenceThatWentBack: the look goes over the index on (xid, seq)
-// from the window on, and neither over the history before it nor over rows.
+// TestO11_PlansOfTheLookForASequenceThatWentBack: the query for a sequence that went back walks the index
+// on (xid, seq) from the window on. It reads neither the history before the window nor rows.
 //
 //leat:level 4
 func TestO11_PlansOfTheLookForASequenceThatWentBack(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// filteredPages are pages of readers of some rows only, in the million of
-// million: slots divide it evenly, and every topic is "events".
+// filteredPages returns pages of readers of some rows only, in the log made by million: slots divide it
+// evenly, and every topic is "events".
 func filteredPages() map[string]page {
 	const hoursOld = 2000 // under way since row 2,000
 	const all = 1_000_000
@@ -42,8 +42,8 @@ func filteredPages() map[string]page {
 	}
 }
 
-// TestO11_PlansOfFilteredPages: a reader of some rows walks as one of all does, and
-// no plan sorts a window for a page.
+// TestO11_PlansOfFilteredPages: a reader of some rows walks the log as a reader of all rows does, and no
+// plan sorts a window for a page.
 //
 //leat:level 4
 func TestO11_PlansOfFilteredPages(t *testing.T) {
@@ -67,8 +67,8 @@ func TestO11_PlansOfFilteredPages(t *testing.T) {
 	}
 }
 
-// wholeRangesAreRead is the negative control: without the settings of a relay's
-// connections the planner reads a whole range for a page.
+// wholeRangesAreRead is the negative control: without the settings of a relay's connections, the planner
+// reads a whole range for one page.
 func wholeRangesAreRead(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	p := filteredPages()["steady, one of 4"]
@@ -77,7 +77,7 @@ func wholeRangesAreRead(t *testing.T, db *testenv.Database) {
 	require.Greater(t, n.Hit+n.Read, 100*p.buffers, n)
 }
 
-// noSort looks for a sort of more than a page, and a walk of a whole partition.
+// noSort fails if the plan sorts more than a page, or walks a whole partition.
 func (n *node) noSort(t *testing.T, where string) {
 	t.Helper()
 	switch n.Type {

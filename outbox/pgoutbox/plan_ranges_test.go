@@ -12,10 +12,10 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// rowsOfRange is how many rows a range of a log of many has.
+// rowsOfRange is the number of rows in each range of a log with many ranges.
 const rowsOfRange = 200
 
-// divide makes a log of full ranges and an empty open-ended one.
+// divide creates full ranges and an empty open-ended one.
 func divide(t *testing.T, db *testenv.Database, ranges int) {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'leat.outbox'::regclass")
@@ -41,7 +41,7 @@ func divide(t *testing.T, db *testenv.Database, ranges int) {
 	require.NoError(t, err)
 }
 
-// walked counts the ranges that a plan has walked.
+// walked returns the number of ranges that a plan has walked.
 func (n *node) walked() int {
 	if len(n.Plans) == 0 {
 		return min(int(n.Loops), 1)
@@ -53,8 +53,8 @@ func (n *node) walked() int {
 	return all
 }
 
-// TestO11_PlansOfManyRanges: however many ranges the log has, a page walks those alone in which its rows
-// are, and the next one at most.
+// TestO11_PlansOfManyRanges: however many ranges the log has, a page walks only those with its rows, and
+// at most one more.
 //
 //leat:level 4
 func TestO11_PlansOfManyRanges(t *testing.T) {

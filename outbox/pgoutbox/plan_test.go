@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// million is a log of a million rows, two to a transaction: row i is of xid
-// 1000 + i/2. Its statistics are those of the first hundred thousand rows.
+// million returns a template with a log of a million rows, two per transaction: row i has xid 1000 + i/2.
+// Its statistics are those of the first hundred thousand rows.
 func million(t *testing.T) testenv.Template {
 	t.Helper()
 	return testenv.Template{Name: "million", Version: schemaVersion() + "1", Apply: func(ctx context.Context, url string) error {
@@ -47,7 +47,8 @@ func million(t *testing.T) testenv.Template {
 	}}
 }
 
-// snapshotAt sees all rows up to row, except transactions under way.
+// snapshotAt returns a snapshot that sees all rows up to row, except those of the transactions in
+// underway.
 func snapshotAt(row int, underway ...int) string {
 	xmax := 1000 + row/2 + 1
 	xmin, xip := xmax, make([]string, len(underway))
@@ -57,7 +58,7 @@ func snapshotAt(row int, underway ...int) string {
 	return fmt.Sprintf("%d:%d:%s", xmin, xmax, strings.Join(xip, ","))
 }
 
-// many are the xids of a burst of transactions near the end of the log.
+// many returns the xids of a burst of transactions near the end of the log.
 func many() []int {
 	var xids []int
 	for i := range 100 {
@@ -66,7 +67,7 @@ func many() []int {
 	return xids
 }
 
-// page is one page of one window.
+// page describes one page of one window.
 type page struct {
 	statement string
 	args      []any
@@ -108,11 +109,11 @@ func pagesOfMillion() map[string]page {
 	}
 }
 
-// statistics are what the planner may know of the million, in the order in which the
-// tests make them so.
+// statistics returns the kinds of statistics that the planner may have about the log of a million rows, in
+// the order in which the tests produce them.
 func statistics() []string { return []string{"stale", "no", "fresh"} }
 
-// know makes the planner know of the log what statistics says.
+// know gives the planner statistics of that kind.
 func know(t *testing.T, db *testenv.Database, statistics string) {
 	t.Helper()
 	switch statistics {
@@ -125,9 +126,9 @@ func know(t *testing.T, db *testenv.Database, statistics string) {
 	}
 }
 
-// TestO11_Plans runs the pages of windows on a million rows, as prepared
-// statements with generic and with custom plans and as through a pooler, on stale
-// statistics, none and fresh ones, and looks at what the server did for them.
+// TestO11_Plans reads pages of windows on a million rows, as prepared statements with generic and with
+// custom plans and as through a pooler, on stale statistics, none and fresh ones, and checks the work that
+// the server did for them.
 //
 //leat:level 4
 func TestO11_Plans(t *testing.T) {
@@ -149,9 +150,9 @@ func TestO11_Plans(t *testing.T) {
 	}
 }
 
-// plansOfWrongForms is the negative control, on stale statistics: the bounds catch a form
-// that walks the log for its early rows, and one that lets stale statistics
-// choose to sort the whole window for each page.
+// plansOfWrongForms is the negative control, on stale statistics. The bounds catch a statement that walks
+// the log for its early rows, and one for which stale statistics make the planner sort the whole window
+// for each page.
 func plansOfWrongForms(t *testing.T, db *testenv.Database) {
 	t.Helper()
 	walk := pagesOfMillion()["early: the hours-old one has ended"]
@@ -173,7 +174,7 @@ func plansOfWrongForms(t *testing.T, db *testenv.Database) {
 	require.Greater(t, n.Hit+n.Read, 10*sort.buffers, n)
 }
 
-// node is a node of an executed plan, with what it needs to be judged by.
+// node is a node of an executed plan, with the values that the checks need.
 type node struct {
 	Type    string  `json:"Node Type"`
 	Cost    float64 `json:"Total Cost"`
@@ -188,7 +189,7 @@ type node struct {
 	Plans   []*node `json:"Plans"`
 }
 
-// String shows the plan, a line a node.
+// String returns the plan, one line per node.
 func (n *node) String() string {
 	var b strings.Builder
 	n.write(&b, "")
@@ -203,16 +204,15 @@ func (n *node) write(b *strings.Builder, indent string) {
 	}
 }
 
-// throughAPooler is the mode of a page that brings its settings along, and is planned
-// anew each time.
+// throughAPooler is the mode of a page that carries its settings with it and is planned anew each time.
 const throughAPooler = "through a pooler"
 
-// planModes are the ways in which a page may come to its plan.
+// planModes returns the ways in which a page gets its plan.
 func planModes() []string {
 	return []string{"force_generic_plan", "force_custom_plan", "auto", throughAPooler}
 }
 
-// explain runs p on a connection that is set up as a relay's.
+// explain runs p on a connection that is set up like a relay's.
 func explain(t *testing.T, db *testenv.Database, mode string, p page) *node {
 	t.Helper()
 	conn, statements := db.Connect(t), loadStatements(t, "sql")
@@ -259,7 +259,7 @@ func explainOn(t *testing.T, conn *pgx.Conn, mode string, p page) *node {
 	return &plans[0].Plan
 }
 
-// check looks for nodes that do more than a page asks for.
+// check fails if a node does more work than a page needs.
 func (n *node) check(t *testing.T, p page, where string) {
 	t.Helper()
 	switch n.Type {
@@ -280,7 +280,7 @@ func (n *node) check(t *testing.T, p page, where string) {
 	}
 }
 
-// literal writes an argument of EXECUTE.
+// literal formats an argument of EXECUTE.
 func literal(a any) string {
 	if a == nil {
 		return "NULL"

@@ -17,9 +17,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestWake_PoolerSwallowsNotifications: through a pooler in transaction mode
-// nothing that one listens for arrives. The relay finds out, says so, and relays
-// by polling.
+// TestWake_PoolerSwallowsNotifications: through a pooler in transaction mode no notification arrives. The
+// relay notices, logs it, and relays by polling.
 func TestWake_PoolerSwallowsNotifications(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -60,9 +59,8 @@ func TestWake_PoolerInSessionMode(t *testing.T) {
 	require.NoError(t, run.stop())
 }
 
-// TestO2_O5_ThroughAPooler: relays, a takeover and concurrent producers, all
-// through a pooler in transaction mode, whatever the query mode that the pool
-// was given.
+// TestO2_O5_ThroughAPooler runs relays, a takeover and concurrent producers, all through a pooler in
+// transaction mode, in every query mode of the pool.
 //
 //leat:level 2
 func TestO2_O5_ThroughAPooler(t *testing.T) {
@@ -108,7 +106,7 @@ func TestO2_O5_ThroughAPooler(t *testing.T) {
 	}
 }
 
-// inMode is db with another query mode.
+// inMode returns db with another query mode.
 func inMode(t *testing.T, db *testenv.Database, mode pgx.QueryExecMode) *testenv.Database {
 	t.Helper()
 	cfg := db.Pool.Config()
@@ -144,8 +142,8 @@ func TestO1_O3_EnqueueThroughAPooler(t *testing.T) {
 	}
 }
 
-// leaked counts the pooler's server connections whose synchronous_commit is not
-// what the database asks for: each of n transactions at a time has another one.
+// leaked counts the pooler's server connections whose synchronous_commit differs from the database's. It
+// runs n transactions at a time, so that each has a connection of its own.
 func leaked(t *testing.T, pooled *testenv.Database, n int) int {
 	t.Helper()
 	off := 0
@@ -162,9 +160,9 @@ func leaked(t *testing.T, pooled *testenv.Database, n int) int {
 	return off
 }
 
-// TestO3_NothingLeaksThroughAPooler: what a relay sets for itself must not end up
-// in the transactions of others. A client that does set its session up, as one
-// does without a pooler, is the negative control.
+// TestO3_NothingLeaksThroughAPooler: settings that a relay makes for itself must not end up in other
+// clients' transactions. A client that does set up its session, as one does without a pooler, is the
+// negative control.
 func TestO3_NothingLeaksThroughAPooler(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -184,8 +182,8 @@ func TestO3_NothingLeaksThroughAPooler(t *testing.T) {
 	require.Equal(t, 1, leaked(t, pooled, 8), "the check sees what leaks")
 }
 
-// TestO2_PoolerWithoutItsSettings: what a relay needs and cannot set behind a
-// pooler is refused, with its name; directly it sets it.
+// TestO2_PoolerWithoutItsSettings: a setting that a relay needs and cannot make through a pooler is
+// refused by name. On a direct connection the relay makes it itself.
 //
 //leat:level 2
 func TestO2_PoolerWithoutItsSettings(t *testing.T) {

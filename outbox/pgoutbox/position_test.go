@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// state is every row that a relay writes, with its version.
+// state returns every row that a relay writes, with its version.
 func state(t *testing.T, db *testenv.Database) []string {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), `
@@ -26,9 +26,8 @@ func state(t *testing.T, db *testenv.Database) []string {
 	return all
 }
 
-// TestO15_IdleWritesNothing: however often an idle reader looks, it writes no
-// row. That a transaction elsewhere in the cluster has ended may cost a window,
-// so the test waits for a moment when none was under way.
+// TestO15_IdleWritesNothing: however often an idle reader polls, it writes no row. A transaction that ends
+// elsewhere in the cluster may cost a window, so the test waits for a moment when none was running.
 func TestO15_IdleWritesNothing(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -48,8 +47,8 @@ func TestO15_IdleWritesNothing(t *testing.T) {
 	})
 }
 
-// TestO15_HealthyRelayWritesNothingBeside: of all that a relay writes for operators, one that sends what
-// it reads writes nothing: no table of it has a page, so none ever had a row.
+// TestO15_HealthyRelayWritesNothingBeside: a relay that sends all it reads writes nothing to the tables
+// for operators: they have no page, so they never had a row.
 func TestO15_HealthyRelayWritesNothingBeside(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -74,8 +73,7 @@ func readNothing(t *testing.T, s driver.Session) {
 	require.Equal(t, driver.Page{Idle: page.Idle}, page)
 }
 
-// TestO15_OneWindowForMuch: what has piled up is one window, and the work of
-// reading it one position a page.
+// TestO15_OneWindowForMuch: a backlog is read as one window, and costs one position per page.
 func TestO15_OneWindowForMuch(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -94,7 +92,7 @@ func TestO15_OneWindowForMuch(t *testing.T) {
 	require.Empty(t, pending(t, db, "default"))
 }
 
-// TestO9_ZombieCannotOpen: the read of a zombie past its window's end fails.
+// TestO9_ZombieCannotOpen: a zombie that reads past the end of its window fails.
 func TestO9_ZombieCannotOpen(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -107,8 +105,8 @@ func TestO9_ZombieCannotOpen(t *testing.T) {
 	require.Equal(t, []string{"1"}, payloads(readAll(t, successor, 3)))
 }
 
-// TestAcquire: what a source says of a lease that another one holds, and of one
-// that it has left behind itself.
+// TestAcquire checks what a source reports about a lease that another one holds, and about one that it has
+// left behind itself.
 func TestAcquire(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -141,7 +139,7 @@ func TestAcquire(t *testing.T) {
 	require.NoError(t, again.Release(ctx))
 }
 
-// TestAdvance_Nonsense is refused, and changes nothing.
+// TestAdvance_Nonsense: an impossible Advance is refused and changes nothing.
 func TestAdvance_Nonsense(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})

@@ -21,14 +21,14 @@ func positioned(t *testing.T, ob *pgoutbox.Outbox, slots int) driver.Positioned 
 	return p
 }
 
-// again ends a session without a word and starts another one of its only slot.
+// again abandons the session of the only slot and starts a new one.
 func again(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) driver.Positioned {
 	t.Helper()
 	exec(t, db, "UPDATE leat.outbox_leases SET lease_until = clock_timestamp()")
 	return positioned(t, ob, 1)
 }
 
-// readPage reads a page that must be there.
+// readPage reads a page and requires that it is not empty.
 func readPage(t *testing.T, s driver.Session, limit int) driver.Page {
 	t.Helper()
 	page, err := s.Read(t.Context(), limit)
@@ -44,8 +44,8 @@ func positionAt(t *testing.T, s driver.Positioned, page driver.Page, n int) []by
 	return raw
 }
 
-// TestO10_SeekWhereThereWasNothingSince: the database has come further, through windows
-// in which the slot had nothing.
+// TestO10_SeekWhereThereWasNothingSince: since the sink's position, the database has passed windows in
+// which the slot had no records.
 func TestO10_SeekWhereThereWasNothingSince(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -78,7 +78,7 @@ func TestO10_SeekWhereThereWasNothingSince(t *testing.T) {
 	require.Equal(t, []string{"c"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO2_SeekRefuses positions that would lose or repeat.
+// TestO2_SeekRefuses: Seek refuses positions that would lose or repeat records.
 func TestO2_SeekRefuses(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -122,10 +122,9 @@ func TestO2_SeekRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "SyncPositions")
 }
 
-// TestO2_SeekRefusesADatabaseThatWentBack: D1: the sink knows of windows that the
-// database has forgotten, as after a failover to a server that had not got them yet.
-// Their transaction ids are given to others meanwhile. A refusal stays one, however far
-// the server comes and however often relays start.
+// TestO2_SeekRefusesADatabaseThatWentBack: D1: the sink knows of windows that the database has forgotten,
+// as after a failover to a server that had not received them. Their transaction ids have been reused
+// since. Seek keeps refusing, however far the server gets and however often relays start.
 func TestO2_SeekRefusesADatabaseThatWentBack(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -150,7 +149,7 @@ func TestO2_SeekRefusesADatabaseThatWentBack(t *testing.T) {
 	require.ErrorContains(t, s.Seek(t.Context(), position), "went back")
 }
 
-// changed returns the position with another value of a field.
+// changed returns the position with another value in one field.
 func changed(t *testing.T, position []byte, field string, value any) []byte {
 	t.Helper()
 	var p map[string]any

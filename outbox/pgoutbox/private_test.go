@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestO2_StandbyIsRefused starts a server again as a standby, and promotes it.
+// TestO2_StandbyIsRefused restarts a server as a standby, and promotes it.
 //
 //leat:level 4
 func TestO2_StandbyIsRefused(t *testing.T) {
@@ -47,8 +47,7 @@ func TestO2_StandbyIsRefused(t *testing.T) {
 	require.Equal(t, []string{"before", "after"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO2_RelaySurvivesACrash crashes the server under a relay and its producers,
-// again and again.
+// TestO2_RelaySurvivesACrash crashes the server repeatedly under a relay and its producers.
 //
 //leat:level 4
 func TestO2_RelaySurvivesACrash(t *testing.T) {
@@ -101,8 +100,8 @@ func firsts(log []outbox.Record) []outbox.Record {
 	return first
 }
 
-// TestO13_BackendTerminated: the relay's connections are cut while it leads; it
-// connects again and keeps its lease.
+// TestO13_BackendTerminated: the relay's connections are cut while it leads; it reconnects and keeps its
+// lease.
 func TestO13_BackendTerminated(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestPrivileges runs what a role is for with exactly the privileges that are
-// documented, and without each of them, when it must not work.
+// TestPrivileges does each role's work with exactly the privileges that are documented, and without each
+// of them in turn, when it must fail.
 func TestPrivileges(t *testing.T) {
 	t.Parallel()
 	const row = "id, shard, id_text, topic, key, type, payload, headers, occurred_at"
@@ -97,7 +97,7 @@ func useDelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 	})
 }
 
-// picky refuses a payload for good while it is set, and takes all else.
+// picky rejects one payload permanently while it is set, and accepts all others.
 type picky struct {
 	poison string
 	taken  []string
@@ -122,7 +122,7 @@ func (s *picky) Send(_ context.Context, records []outbox.Record) []outbox.Result
 
 var errIncomplete = errors.New("the run was not complete")
 
-// useRelay relays what waits, parks a key, and has it redriven.
+// useRelay relays the waiting messages, parks a key, and redrives it.
 func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -151,7 +151,7 @@ func useRelay(ctx context.Context, ob *pgoutbox.Outbox) error {
 	return nil
 }
 
-// useStats is useRelay, and what people look at.
+// useStats does the same as useRelay and then reads what operators look at.
 func useStats(ctx context.Context, ob *pgoutbox.Outbox) error {
 	err := useRelay(ctx, ob)
 	_, stats := ob.Admin().Stats(ctx)

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// producerPoints are the points that a producer passes once a transaction.
+// producerPoints returns the points that a producer passes once per transaction.
 func producerPoints() []failpoint.Name {
 	return []failpoint.Name{
 		failpoint.ProducerBeforeInsert, failpoint.ProducerAfterInsert,
@@ -25,10 +25,10 @@ func producerPoints() []failpoint.Name {
 	}
 }
 
-// victimHit is the order at which something happens to the victim.
+// victimHit is the number of the order at which the fault hits the victim.
 const victimHit = 4
 
-// strike is what happens to the victim of a shop.
+// strike applies a fault to the victim of a shop.
 type strike struct {
 	*shop
 
@@ -38,7 +38,7 @@ type strike struct {
 	cancel context.CancelFunc // of the order under way
 }
 
-// actions are what can happen at a point.
+// actions returns the faults that can hit at a point, by kind.
 func (s *strike) actions() map[string]failpointtest.Action {
 	return map[string]failpointtest.Action{
 		"error":  failpointtest.Error(nil),
@@ -69,7 +69,7 @@ func (s *strike) actions() map[string]failpointtest.Action {
 	}
 }
 
-// arm lets it happen. A connection that is cut when COMMIT was sent is cut on the wire.
+// arm sets the fault up. To cut the connection after COMMIT was sent, it is cut on the wire.
 func (s *strike) arm(point failpoint.Name, kind string) {
 	s.t.Helper()
 	s.point, s.kind = point, kind
@@ -81,8 +81,7 @@ func (s *strike) arm(point failpoint.Name, kind string) {
 	require.NoError(s.t, s.points.EnableAt(point, victimHit, action))
 }
 
-// try places an order of the victim and reports whether the victim knows that it is
-// placed.
+// try places an order of the victim and reports whether the victim knows that the order is placed.
 func (s *strike) try(n int) (placed bool) {
 	ctx, cancel := context.WithCancel(failpointtest.With(s.t.Context(), s.points))
 	defer cancel()
@@ -101,8 +100,8 @@ func (s *strike) try(n int) (placed bool) {
 	return err == nil
 }
 
-// repeats is how often the victim has to try again: where it does not know, or knows
-// that it has failed.
+// repeats returns how often the victim has to retry, at least and at most: when it does not know the
+// outcome, or knows that it failed.
 func repeats(point failpoint.Name, kind string) (least, most int) {
 	committed := point == failpoint.ProducerCommitAmbiguous || point == failpoint.ProducerAfterCommitBeforeWake
 	woken := point == failpoint.ProducerAfterCommitBeforeWake
@@ -116,10 +115,9 @@ func repeats(point failpoint.Name, kind string) (least, most int) {
 	}
 }
 
-// TestO1_ProducerAtEveryPoint lets everything happen to a producer at each of its
-// points, among others and with a relay at work. It tries again until it knows that
-// its order is placed: each order is there once, and each message goes out once, in
-// order.
+// TestO1_ProducerAtEveryPoint applies every kind of fault to a producer at each of its points, with other
+// producers and a relay at work. It retries until it knows that its order is placed: each order exists
+// once, and each message is sent once, in order.
 func TestO1_ProducerAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for _, point := range producerPoints() {
@@ -149,8 +147,8 @@ func TestO1_ProducerAtEveryPoint(t *testing.T) {
 	}
 }
 
-// TestO1_ProducerThatDoesNotLook is the control: a producer that repeats an order of
-// which it does not know, without looking, places it twice.
+// TestO1_ProducerThatDoesNotLook is the control: a producer that repeats an order with an unknown outcome,
+// without looking for it first, places it twice.
 func TestO1_ProducerThatDoesNotLook(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -170,8 +168,8 @@ func TestO1_ProducerThatDoesNotLook(t *testing.T) {
 	require.Equal(t, 2, stored(t, s.db))
 }
 
-// TestO1_ProducerProcessDiesAtEveryPoint ends a producer's process at each of its
-// points. Another one goes through the same orders from the start.
+// TestO1_ProducerProcessDiesAtEveryPoint ends a producer's process at each of its points. Another process
+// then places the same orders from the start.
 //
 //leat:level 4
 func TestO1_ProducerProcessDiesAtEveryPoint(t *testing.T) {

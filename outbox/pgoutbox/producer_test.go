@@ -19,15 +19,15 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// envProducer makes this test binary a producer: the address of its database.
+// envProducer turns this test binary into a producer. Its value is the address of the database.
 const envProducer = "LEAT_TEST_PRODUCER_DATABASE"
 
 // ordersEach is the number of orders of a producer.
 const ordersEach = 8
 
-// producer places orders: an order and its message, or neither. Whoever does not know
-// whether an order was placed may place it again, since it looks in the same
-// transaction; the table has no constraint that would hide a double one.
+// producer places orders: an order and its message, or neither. A producer that does not know whether an
+// order was placed may place it again, since it looks for the order in the same transaction. The table has
+// no constraint that would hide a duplicate.
 type producer struct {
 	ob  *pgoutbox.Outbox
 	key string
@@ -44,7 +44,7 @@ func (p *producer) place(ctx context.Context, n int) error {
 	})
 }
 
-// producerProcess places the orders of one producer. It is to be ended on its way.
+// producerProcess places the orders of one producer. The test ends it halfway.
 func producerProcess() error {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv(envProducer))
@@ -65,7 +65,7 @@ func producerProcess() error {
 	return nil
 }
 
-// shop is two producers, one of them a victim, and a relay.
+// shop consists of two producers, one of them the victim, and a relay.
 type shop struct {
 	t             *testing.T
 	db            *testenv.Database
@@ -97,14 +97,13 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// placed is how many orders of the victim there are.
+// placed returns the number of the victim's orders.
 func (s *shop) placed() int {
 	s.t.Helper()
 	return query1[int](s.t, s.db, "SELECT count(*) FROM orders WHERE id LIKE 'victim%'")
 }
 
-// requireOnce checks that what was placed is what was delivered: once each, and in
-// the order of its key.
+// requireOnce checks that the placed orders were delivered exactly once each, in the order of their key.
 func (s *shop) requireOnce() {
 	s.t.Helper()
 	_, err := s.broker.AwaitDistinct(s.t.Context(), 2*ordersEach)

@@ -48,7 +48,7 @@ func TestO2_O5_O10_RandomSchedules(t *testing.T) {
 	})
 }
 
-// model is what should be: transactions, and what was read and settled of them.
+// model is the expected state: the transactions, and which of their messages were read and settled.
 type model struct {
 	t   require.TestingT
 	ctx context.Context //nolint:containedctx // the schedule's own
@@ -103,8 +103,8 @@ func (m *model) end() {
 	_ = m.session.Release(m.ctx) // or by this one
 }
 
-// enqueue writes one or two messages in some transaction, which is the one that holds the
-// key where one does: another would wait.
+// enqueue writes one or two messages in some transaction. If a transaction holds the key, it uses that
+// one, since any other would wait.
 func (m *model) enqueue(rt *rapid.T) {
 	i := rapid.IntRange(0, len(m.txs)-1).Draw(rt, "tx")
 	key := rapid.SampledFrom([]string{"", "", "a", "b", "c"}).Draw(rt, "key")
@@ -124,7 +124,7 @@ func (m *model) enqueue(rt *rapid.T) {
 	}
 }
 
-// open returns a transaction, which it begins where it is not open.
+// open returns transaction i, and begins it if it is not open.
 func (m *model) open(rt *rapid.T, i int) *modelTx {
 	x := &m.txs[i]
 	if x.tx == nil {
@@ -135,7 +135,7 @@ func (m *model) open(rt *rapid.T, i int) *modelTx {
 	return x
 }
 
-// pick returns an open transaction, and begins one where none is.
+// pick returns the index of an open transaction, and begins one if none is open.
 func (m *model) pick(rt *rapid.T) int {
 	var open []int
 	for i := range m.txs {
@@ -203,7 +203,7 @@ func (m *model) read(rt *rapid.T) {
 	}
 }
 
-// havePage reports whether there is a page to settle, which it reads where there is none.
+// havePage reports whether there is a page to settle. If there is none, it tries to read one.
 func (m *model) havePage(rt *rapid.T) bool {
 	if len(m.pages) == 0 {
 		m.read(rt)
@@ -220,7 +220,7 @@ func (m *model) settle(rt *rapid.T) {
 	m.advance(page, len(page.Records))
 }
 
-// settlePart settles some of the oldest page.
+// settlePart settles some records of the oldest page.
 func (m *model) settlePart(rt *rapid.T) {
 	if !m.havePage(rt) {
 		return
@@ -244,7 +244,7 @@ func (m *model) changeReader(*rapid.T) {
 	m.acquire()
 }
 
-// drain reads and settles all there is, and compares with the model.
+// drain reads and settles everything, and compares it with the model.
 func (m *model) drain(rt *rapid.T) {
 	for len(m.pages) > 0 {
 		m.settle(rt)

@@ -17,8 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// inversions counts the rows that were committed before the row of their key in
-// front of them.
+// inversions counts the rows that were committed before the preceding row of their key.
 const inversions = `
 	SELECT count(*) FROM (
 		SELECT pg_xact_commit_timestamp(xid::xid) AS at,
@@ -26,9 +25,8 @@ const inversions = `
 		FROM leat.outbox WHERE key IS NOT NULL) o
 	WHERE at < before`
 
-// TestO5_SixteenWriters races writers of a few keys, with wide calls, savepoints
-// and rollbacks among them, and compares the order of the numbers with the order
-// of the commits as the server has noted it.
+// TestO5_SixteenWriters races writers of a few keys, with wide calls, savepoints and rollbacks among them.
+// It compares the order of the numbers with the order of the commits that the server recorded.
 //
 //leat:level 4
 func TestO5_SixteenWriters(t *testing.T) {

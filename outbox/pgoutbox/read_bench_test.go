@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// BenchmarkRead reads and settles a backlog in pages of 5,000 records of 512 bytes,
-// as a relay does whose sink costs nothing.
+// BenchmarkRead reads and settles a backlog in pages of 5,000 records of 512 bytes, like a relay whose
+// sink costs nothing.
 func BenchmarkRead(b *testing.B) {
 	if testing.Short() {
 		b.Skip("needs PostgreSQL")

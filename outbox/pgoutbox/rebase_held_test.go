@@ -10,10 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox/internal/heldqueue"
 )
 
-// TestO2_NumbersOfAFormerLog: numbers began anew, and records of the log that was there
-// before are still held or dead. A record that has to be set aside under such a number is
-// neither passed over nor put in the place of the older one: its page waits until an
-// operator has dropped that.
+// TestO2_NumbersOfAFormerLog: the numbers began anew, and records of the former log are still held or
+// dead. A new record with such a number that has to be set aside is neither skipped nor stored instead of
+// the older one: its page waits until an operator has dropped the older record.
 func TestO2_NumbersOfAFormerLog(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]driver.Fate{"held": driver.FatePark, "dead": driver.FateDead} {
@@ -46,8 +45,8 @@ func TestO2_NumbersOfAFormerLog(t *testing.T) {
 	}
 }
 
-// TestO2_DeadUnderATakenNumber: a record that was held dies, and one that is dead is
-// redriven, while another has the number that it would have there.
+// TestO2_DeadUnderATakenNumber: a held record dies, and a dead one is redriven, while another record
+// already has its number there.
 func TestO2_DeadUnderATakenNumber(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// standing is all that a rebase changes.
+// standing returns everything that a rebase changes, as text.
 func standing(t *testing.T, db *testenv.Database) string {
 	t.Helper()
 	return query1[string](t, db, `SELECT concat_ws(';',
@@ -23,8 +23,8 @@ func standing(t *testing.T, db *testenv.Database) string {
 		(SELECT count(*) FROM leat.outbox_audit))`)
 }
 
-// TestO2_PlanRebaseTellsWhatComes: what is planned is what is sent afterwards. Each way to
-// start sends another number, so that no plan fits by chance.
+// TestO2_PlanRebaseTellsWhatComes: the plan matches what is sent afterwards. Most ways to start send
+// different numbers of records, so that a plan hardly fits by chance.
 func TestO2_PlanRebaseTellsWhatComes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,8 +64,8 @@ func TestO2_PlanRebaseTellsWhatComes(t *testing.T) {
 	}
 }
 
-// TestPlanRebase_AdoptsAndFilters: records of the future are counted whatever their topic,
-// the others only if the group reads them.
+// TestPlanRebase_AdoptsAndFilters: records with xids of the future are counted whatever their topic,
+// others only if the group reads them.
 func TestPlanRebase_AdoptsAndFilters(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)
@@ -84,7 +84,7 @@ func TestPlanRebase_AdoptsAndFilters(t *testing.T) {
 	require.Equal(t, pgoutbox.RebasePlan{}, plan)
 }
 
-// TestPlanRebase_Refuses what Rebase refuses, except a relay that runs.
+// TestPlanRebase_Refuses: PlanRebase refuses what Rebase refuses, except when a relay is running.
 func TestPlanRebase_Refuses(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)

@@ -34,8 +34,8 @@ func unsettled() pgoutbox.RebaseRequest {
 	return pgoutbox.RebaseRequest{Unsettled: true, Actor: "an operator", Reason: "a drill"}
 }
 
-// moved is an outbox whose cluster has another system identifier than its positions,
-// with two records that were relayed and one that was not.
+// moved returns an outbox whose cluster has another system identifier than its positions, with two records
+// that were relayed and one that was not.
 func moved(t *testing.T, slots int) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -52,7 +52,8 @@ func moved(t *testing.T, slots int) (*pgoutbox.Outbox, *testenv.Database) {
 	return ob, db
 }
 
-// TestO2_O10_RebaseKeepsThePosition as after pg_upgrade: nothing is lost or repeated.
+// TestO2_O10_RebaseKeepsThePosition: after pg_upgrade, a rebase that keeps the position neither loses nor
+// repeats a record.
 func TestO2_O10_RebaseKeepsThePosition(t *testing.T) {
 	t.Parallel()
 	for name, slots := range map[string]int{"one slot": 1, "three slots": 3} {
@@ -73,7 +74,7 @@ func TestO2_O10_RebaseKeepsThePosition(t *testing.T) {
 	}
 }
 
-// TestO2_RebaseStartsOver at the oldest record, or now.
+// TestO2_RebaseStartsOver rebases to the oldest record, or to now.
 func TestO2_RebaseStartsOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -100,8 +101,8 @@ func TestO2_RebaseStartsOver(t *testing.T) {
 	}
 }
 
-// TestO2_RebaseAdoptsTheFuture: in a log that was restored into a younger cluster, xids
-// lie in the future, where no snapshot sees them.
+// TestO2_RebaseAdoptsTheFuture: in a log that was restored into a younger cluster, xids are in the future,
+// where no snapshot sees them.
 func TestO2_RebaseAdoptsTheFuture(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)
@@ -125,7 +126,7 @@ func TestO2_RebaseAdoptsTheFuture(t *testing.T) {
 	require.Equal(t, []string{"written here", "late"}, payloads(readAll(t, other, 10)))
 }
 
-// TestRebase_Refuses what would lose messages, or cannot be.
+// TestRebase_Refuses: Rebase refuses what would lose messages or is impossible.
 func TestRebase_Refuses(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)
@@ -169,8 +170,8 @@ func TestRebase_Refuses(t *testing.T) {
 	require.NoError(t, ob.Rebase(ctx, keep))
 }
 
-// TestO9_RebaseFences: one that has slept through its lease comes back to another
-// position.
+// TestO9_RebaseFences: a relay that has slept through its lease finds that it has lost it, and the
+// position has changed.
 func TestO9_RebaseFences(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -185,9 +186,9 @@ func TestO9_RebaseFences(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// youngerCluster is an outbox that was moved into a younger cluster. Group default has settled 1, 2 and
-// 3, and neither late, whose transaction was open for longer, nor 4. 5 and 6 were
-// written since the move: their transaction ids are lower than those of the position.
+// youngerCluster returns an outbox that was moved into a younger cluster. Group default has settled 1, 2
+// and 3, but neither "late", whose transaction was open for longer, nor 4. 5 and 6 were written since the
+// move: their transaction ids are lower than those of the position.
 func youngerCluster(t *testing.T, ahead bool) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -216,8 +217,8 @@ func youngerCluster(t *testing.T, ahead bool) (*pgoutbox.Outbox, *testenv.Databa
 	return ob, db
 }
 
-// seesAllBut lets positions see all transactions up to now but that of a message, as if this
-// cluster had given out ids meanwhile that were settled in the former one.
+// seesAllBut makes positions see all transactions so far, except that of one message, as if this cluster
+// had given out ids that were settled in the former one.
 func seesAllBut(t *testing.T, db *testenv.Database, payload string) {
 	t.Helper()
 	exec(t, db, `UPDATE leat.outbox_positions p SET prev = s.s, target = s.s
@@ -225,9 +226,9 @@ func seesAllBut(t *testing.T, db *testenv.Database, payload string) {
 		      FROM (SELECT coalesce((SELECT xid::text FROM leat.outbox WHERE payload = '`+payload+`'), '5') AS x) m) s`)
 }
 
-// TestO2_RebaseTellsWhatIsNotSettled: what was written since a move counts as not settled, whatever
-// the position says of its transaction id. It is sent, or left out by its number; and a rebase
-// of one group takes from others nothing that they are told by.
+// TestO2_RebaseTellsWhatIsNotSettled: records written since a move count as unsettled, whatever the
+// position says of their transaction ids. A rebase sends them, or leaves them out if their number is
+// given. A rebase of one group leaves other groups able to recognize theirs.
 func TestO2_RebaseTellsWhatIsNotSettled(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]bool{"into a younger cluster": true, "into one that has caught up": false} {
@@ -274,7 +275,8 @@ func TestO2_RebaseTellsWhatIsNotSettled(t *testing.T) {
 	}
 }
 
-// TestO2_CopyByTemplateIsRefused: it has the cluster, the files and the numbers of its original.
+// TestO2_CopyByTemplateIsRefused: a database copied with TEMPLATE has the cluster, the files and the
+// numbers of its original.
 func TestO2_CopyByTemplateIsRefused(t *testing.T) {
 	t.Parallel()
 	other := testenv.Postgres(t)
@@ -316,7 +318,7 @@ func TestO2_CopyByTemplateIsRefused(t *testing.T) {
 	require.Equal(t, []string{"3"}, payloads(readAll(t, acquire(t, open(of), ""), 10)), "the original goes on")
 }
 
-// TestO2_PlaceOfASource is what relay.Config.Expect is compared with.
+// TestO2_PlaceOfASource checks the value that relay.Config.Expect is compared with.
 func TestO2_PlaceOfASource(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -354,7 +356,7 @@ func (a *alarmed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	a.all = append(a.all, e)
 }
 
-// kinds returns what was raised and what has ended, in order.
+// kinds returns the alarms that were raised and those that have ended, in order.
 func (a *alarmed) kinds() (kinds []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -364,8 +366,8 @@ func (a *alarmed) kinds() (kinds []string) {
 	return kinds
 }
 
-// TestO2_AnotherTimelineIsTold: after a promotion the position is of the same history, and goes on.
-// For an hour each relay that leads raises an alarm, and operators are shown the change for good.
+// TestO2_AnotherTimelineIsTold: after a promotion the history of the position is the same, so relays
+// continue. For an hour each relay that leads raises an alarm; operators are shown the change permanently.
 // TestO2_FailoverToAReadOnlyNode promotes a server.
 func TestO2_AnotherTimelineIsTold(t *testing.T) {
 	t.Parallel()
@@ -405,8 +407,8 @@ func TestO2_AnotherTimelineIsTold(t *testing.T) {
 	require.Greater(t, before().Age, time.Hour)
 }
 
-// TestO2_BeginsInAnEmptyOutbox: nobody can know whether there was a full one in another database. So it
-// is said where it may be so, and not beside messages.
+// TestO2_BeginsInAnEmptyOutbox: a relay cannot know whether another database has the messages that it
+// should relay. So it logs that its outbox has never had a message, and nothing if there are messages.
 func TestO2_BeginsInAnEmptyOutbox(t *testing.T) {
 	t.Parallel()
 	log := testenv.NewLog()
@@ -419,7 +421,7 @@ func TestO2_BeginsInAnEmptyOutbox(t *testing.T) {
 	require.NotContains(t, log.String(), "never had a message")
 }
 
-// TestRebase_MendsTheNumbersOfTheAudit: a logical copy brings rows, and leaves sequences behind.
+// TestRebase_MendsTheNumbersOfTheAudit: a logical copy contains the rows, but not the state of sequences.
 func TestRebase_MendsTheNumbersOfTheAudit(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)
@@ -433,7 +435,7 @@ func TestRebase_MendsTheNumbersOfTheAudit(t *testing.T) {
 	require.Equal(t, 4, query1[int](t, db, "SELECT max(no) FROM leat.outbox_audit"))
 }
 
-// TestO2_RebaseUnsettledOfNothing begins behind what is there.
+// TestO2_RebaseUnsettledOfNothing: if nothing is unsettled, the rebase begins after the existing messages.
 func TestO2_RebaseUnsettledOfNothing(t *testing.T) {
 	t.Parallel()
 	for name, put1 := range map[string]bool{"all is settled": true, "the log is empty": false} {
@@ -455,7 +457,7 @@ func TestO2_RebaseUnsettledOfNothing(t *testing.T) {
 	}
 }
 
-// TestO2_RebaseSendsWhatItGuesses: where numbers began anew as well, times are what is left.
+// TestO2_RebaseSendsWhatItGuesses: if the numbers began anew as well, only times are left to decide by.
 func TestO2_RebaseSendsWhatItGuesses(t *testing.T) {
 	t.Parallel()
 	ob, db := moved(t, 1)

@@ -16,9 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// TestO2_DropWaits: a transaction that has written to a range and is open while the range
-// is about to go. It commits; a DROP that had only looked before would take its row with
-// it.
+// TestO2_DropWaits: a transaction that has written to a range is still open when the range is about to be
+// dropped. It commits; a DROP that had only checked before would take its row with it.
 func TestO2_DropWaits(t *testing.T) {
 	t.Parallel()
 	t.Run("wrong", func(t *testing.T) {
@@ -72,8 +71,8 @@ func TestO2_DropWaits(t *testing.T) {
 	})
 }
 
-// TestO2_DropWaits_SharedLock holds the drop of a range up at the lock of the range
-// itself, with everything else settled.
+// TestO2_DropWaits_SharedLock makes the drop of a range wait for the lock of the range itself, with
+// everything else settled.
 func TestO2_DropWaits_SharedLock(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -95,8 +94,8 @@ func TestO2_DropWaits_SharedLock(t *testing.T) {
 	require.Len(t, once(t, m).Dropped, 2)
 }
 
-// TestO2_DropWaits_Faults: whatever happens right before the DROP, the range is there
-// or it is gone, and it goes in the end.
+// TestO2_DropWaits_Faults: whatever fault hits right before the DROP, the range is either there or gone,
+// and in the end it is dropped.
 func TestO2_DropWaits_Faults(t *testing.T) {
 	t.Parallel()
 	for name, action := range map[string]failpointtest.Action{
@@ -143,8 +142,8 @@ func TestO2_DropWaits_Faults(t *testing.T) {
 	}
 }
 
-// TestO14_DropWaits_Zombie: a process that sleeps past its lease right before the DROP
-// holds up nobody for ever; another one takes over, and waking up does no harm.
+// TestO14_DropWaits_Zombie: a process that sleeps past its lease right before the DROP does not block
+// others forever. Another one takes over, and the sleeper does no harm when it wakes up.
 func TestO14_DropWaits_Zombie(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -178,8 +177,8 @@ func TestO14_DropWaits_Zombie(t *testing.T) {
 	require.Equal(t, 5, stored(t, db))
 }
 
-// TestO2_DropWaits_ProcessDies ends the process right before the DROP, with a transaction
-// open that it has locked the range for: the range stays, and the next one drops it.
+// TestO2_DropWaits_ProcessDies ends the process right before the DROP, while its transaction holds the
+// lock on the range: the range stays, and the next process drops it.
 //
 //leat:level 4
 func TestO2_DropWaits_ProcessDies(t *testing.T) {

@@ -14,11 +14,11 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// largeTable is the number of messages of a table whose history goes.
+// largeTable is the number of messages in a table whose history is dropped.
 const largeTable = 200_000
 
-// TestO2_RetentionOfALargeTable lets go of the history of a large table, range by range
-// and chunk by chunk, beside producers, who do not wait for it.
+// TestO2_RetentionOfALargeTable drops the history of a large table, range by range and chunk by chunk,
+// while producers write without having to wait for it.
 //
 //leat:level 4
 func TestO2_RetentionOfALargeTable(t *testing.T) {
@@ -62,8 +62,7 @@ func TestO2_RetentionOfALargeTable(t *testing.T) {
 	}
 }
 
-// produce enqueues in n transactions at a time until it is stopped, and returns how
-// long each took.
+// produce enqueues in n concurrent transactions until it is stopped, and returns how long each took.
 func produce(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, n int) (stop func() []time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

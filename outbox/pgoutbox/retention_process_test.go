@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// envMaintainer makes this test binary a process that runs one round of maintenance:
-// the address of its database.
+// envMaintainer makes this test binary run one round of maintenance. Its value is the address of the
+// database.
 const envMaintainer = "LEAT_TEST_MAINTAINER_DATABASE"
 
 func maintainerProcess() error {

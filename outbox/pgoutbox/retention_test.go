@@ -18,14 +18,14 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// atOnce is maintenance that keeps nothing any longer than it must.
+// atOnce returns a config of maintenance that drops everything as soon as it may.
 func atOnce() pgoutbox.MaintenanceConfig {
 	cfg := small()
 	cfg.Retention = time.Microsecond
 	return cfg
 }
 
-// age makes all messages older. Those who run maintenance have not seen them come.
+// age makes all messages older. The given maintenances forget when they saw the messages arrive.
 func age(t *testing.T, db *testenv.Database, by string, all ...*pgoutbox.Maintenance) {
 	t.Helper()
 	for _, m := range all {
@@ -34,13 +34,13 @@ func age(t *testing.T, db *testenv.Database, by string, all ...*pgoutbox.Mainten
 	exec(t, db, "UPDATE leat.outbox SET created_at = created_at - interval '"+by+"'")
 }
 
-// settle reads and settles all there is, and moves the position past it.
+// settle reads and settles everything, so that the position passes it.
 func settle(t *testing.T, s driver.Session) {
 	t.Helper()
 	readAll(t, s, 100)
 }
 
-// TestO2_RetentionByAge drops what is old and settled, from the start on, and no more.
+// TestO2_RetentionByAge drops ranges that are old and settled, oldest first, and nothing else.
 func TestO2_RetentionByAge(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -65,8 +65,8 @@ func TestO2_RetentionByAge(t *testing.T) {
 	require.Len(t, readAll(t, s, 10), 1)
 }
 
-// TestO2_RetentionBySize drops the oldest ranges while the log is too large, whatever
-// their age, but never before every group is past them.
+// TestO2_RetentionBySize drops the oldest ranges while the log is too large, whatever their age, but never
+// before every group has passed them.
 func TestO2_RetentionBySize(t *testing.T) {
 	t.Parallel()
 	ob, _ := smallRanges(t)
@@ -84,8 +84,8 @@ func TestO2_RetentionBySize(t *testing.T) {
 	require.Equal(t, []string{"outbox_p2"}, once(t, m).Dropped)
 }
 
-// TestO2_NothingGoesUnread: no range is dropped before a group has settled all of it,
-// and none where there is no group yet.
+// TestO2_NothingGoesUnread: no range is dropped before every group has settled all of it, or while there
+// is no group yet.
 func TestO2_NothingGoesUnread(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -108,8 +108,8 @@ func TestO2_NothingGoesUnread(t *testing.T) {
 	require.Equal(t, 5, stored(t, db))
 }
 
-// TestO2_EverySlotCounts: a group is past a range when each of its slots is, also one
-// that has no position.
+// TestO2_EverySlotCounts: a group has passed a range only when each of its slots has, including slots
+// without a position.
 func TestO2_EverySlotCounts(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -129,8 +129,7 @@ func TestO2_EverySlotCounts(t *testing.T) {
 	require.Equal(t, []string{"outbox_p1", "outbox_p2"}, once(t, m).Dropped)
 }
 
-// TestO2_AnotherSlotsRowsPinNothing: within the newest window a slot only settles its
-// own shards.
+// TestO2_AnotherSlotsRowsPinNothing: in the newest window, a slot pins only rows of its own shards.
 func TestO2_AnotherSlotsRowsPinNothing(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -157,9 +156,8 @@ func TestO2_ReservedGroupsPinNothing(t *testing.T) {
 	require.Len(t, once(t, m).Dropped, 2)
 }
 
-// TestO2_MaxLag: a group that says how far it may fall behind is warned of, and then
-// holds nothing back; one that does not holds history back for ever, which raises an
-// alarm.
+// TestO2_MaxLag: a group with a greatest lag is first warned about and then pins nothing any more. A group
+// without one pins history forever, which raises an alarm.
 func TestO2_MaxLag(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -200,8 +198,9 @@ func TestO2_MaxLag(t *testing.T) {
 	require.Equal(t, 3, query1[int](t, db, "SELECT count(*) FROM leat.outbox_audit WHERE action = 'lose_history' AND relay_group = 'bounded'"))
 }
 
-// TestO2_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month, while a group that has a greatest lag
-// is behind by seconds. It loses nothing; nor do dead records and the audit go.
+// TestO2_ClockThatJumps: one round of maintenance sees a clock that is a month ahead, while a group with a
+// greatest lag is seconds behind. The group loses nothing, and neither dead records nor the audit are
+// pruned.
 func TestO2_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -229,8 +228,9 @@ func TestO2_ClockThatJumps(t *testing.T) {
 	require.Contains(t, report.Alarms[0].Detail, "the clocks of database and process differ by")
 }
 
-// TestO2_ClockThatWasBehind: messages are enqueued by a clock that is behind by a month, and look old once it is right. A group that
-// has a greatest lag is behind by them alone and loses none, and none is dropped that was sent a moment ago.
+// TestO2_ClockThatWasBehind: messages are enqueued while the clock is a month behind, and look old once it
+// is right. A group with a greatest lag that is behind only by these messages loses none of them, and a
+// message that was sent a moment ago is not dropped.
 func TestO2_ClockThatWasBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -263,7 +263,7 @@ func TestO2_ClockThatWasBehind(t *testing.T) {
 	}
 }
 
-// TestO2_Archive: each record is archived before it goes; where that fails, it stays.
+// TestO2_Archive: each record is archived before it is dropped; if archiving fails, it stays.
 func TestO2_Archive(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -302,8 +302,8 @@ func TestO2_Archive(t *testing.T) {
 	}
 }
 
-// TestO2_ArchiveOfALateRow: a row that is committed after the archive has read its
-// range is archived, too, before it goes.
+// TestO2_ArchiveOfALateRow: a row that is committed after its range was read for the archive is archived,
+// too, before the range is dropped.
 func TestO2_ArchiveOfALateRow(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -336,7 +336,7 @@ func TestO2_ArchiveOfALateRow(t *testing.T) {
 	require.Contains(t, archived, "late")
 }
 
-// TestO2_NoDDL deletes in chunks by the same rules and changes no range.
+// TestO2_NoDDL: without DDL, maintenance deletes in chunks by the same rules and changes no range.
 func TestO2_NoDDL(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)
@@ -380,7 +380,7 @@ func TestO2_NoDDL(t *testing.T) {
 	require.Zero(t, once(t, maintenance(t, ob, cfg)).Deleted, "kept for replay")
 }
 
-// TestO2_Prune keeps the audit and dead records for as long as it is told.
+// TestO2_Prune: the audit and dead records are kept for the configured times.
 func TestO2_Prune(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// TestO2_DropWaits_ForWritersOfTheRange: a drop waits for who has written to its range
-// before it looks, also where it need not wait for anything else.
+// TestO2_DropWaits_ForWritersOfTheRange: a drop waits for the transactions that have written to its range
+// before it checks the range, even if it need not wait for anything else.
 func TestO2_DropWaits_ForWritersOfTheRange(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

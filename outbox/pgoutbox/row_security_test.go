@@ -17,12 +17,13 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// everything is what a role needs for all that an outbox does but to change its tables.
+// everything returns the privileges that a role needs for everything an outbox does, except changing its
+// tables.
 func everything() []string {
 	return []string{"ALL ON ALL TABLES IN SCHEMA leat", "ALL ON ALL SEQUENCES IN SCHEMA leat"}
 }
 
-// hide enables row level security with a policy for nobody but producers.
+// hide enables row level security with a policy for producers only.
 func hide(table string) string {
 	return "ALTER TABLE " + table + " ENABLE ROW LEVEL SECURITY; CREATE POLICY producers ON " + table + " FOR INSERT WITH CHECK (true)"
 }
@@ -35,8 +36,8 @@ func requirePolicyError(t *testing.T, err error) {
 	require.ErrorContains(t, err, "row-level security")
 }
 
-// TestO2_RowLevelSecurityIsRefused: S1: a role that row level security would show a part
-// of any table only relays nothing, deletes nothing and replays nothing.
+// TestO2_RowLevelSecurityIsRefused: S1: a role to which row level security shows only some rows of a table
+// relays nothing, deletes nothing and replays nothing.
 func TestO2_RowLevelSecurityIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"outbox", "outbox_p1", "outbox_positions", "outbox_leases", "outbox_groups", "outbox_held", "outbox_delayed"} {
@@ -67,8 +68,8 @@ func TestO2_RowLevelSecurityIsRefused(t *testing.T) {
 	}
 }
 
-// TestO2_RowLevelSecurityUnderARelay: S1: what is switched on while a relay runs is an
-// error of the next page, never an empty one, with a pooler between as well.
+// TestO2_RowLevelSecurityUnderARelay: S1: row level security that is switched on while a relay runs is an
+// error of the next page, never an empty page, also through a pooler.
 func TestO2_RowLevelSecurityUnderARelay(t *testing.T) {
 	t.Parallel()
 	for _, pooled := range []bool{false, true} {
@@ -105,8 +106,8 @@ func TestO2_RowLevelSecurityUnderARelay(t *testing.T) {
 	}
 }
 
-// roleByDefault makes every new connection to db one of a role with all privileges on the
-// tables, except those of db.Pool, which is replaced.
+// roleByDefault makes every new connection to db one of a role with all privileges on the tables. It
+// replaces db.Pool, whose connections keep their own role.
 func roleByDefault(t *testing.T, db *testenv.Database) *testenv.Database {
 	t.Helper()
 	role := "leat_test_" + uuid.NewString()
@@ -129,8 +130,8 @@ func roleByDefault(t *testing.T, db *testenv.Database) *testenv.Database {
 	return db
 }
 
-// TestO2_PromotionMindsRowLevelSecurity: S1: delayed messages that cannot be seen are an
-// error, and not none.
+// TestO2_PromotionMindsRowLevelSecurity: S1: delayed messages that a role cannot see are an error, not an
+// empty result.
 func TestO2_PromotionMindsRowLevelSecurity(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -140,8 +141,7 @@ func TestO2_PromotionMindsRowLevelSecurity(t *testing.T) {
 	requirePolicyError(t, err)
 }
 
-// TestO2_MissingGrantOnARange: S1: a range that may not be read is an error of
-// maintenance, and not one with nothing in it.
+// TestO2_MissingGrantOnARange: S1: a range that maintenance may not read is an error, not an empty range.
 func TestO2_MissingGrantOnARange(t *testing.T) {
 	t.Parallel()
 	ob, db := smallRanges(t)

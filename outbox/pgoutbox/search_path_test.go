@@ -10,9 +10,9 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestS12_FunctionsOfStrangers: functions, aggregates and operators that others have created in
-// a schema of the search path, and that match the arguments better than PostgreSQL's, are
-// called by nobody: Migrate, producers, relays, maintenance and operators.
+// TestS12_FunctionsOfStrangers: other users have created functions, aggregates and operators in a schema
+// of the search path that match the arguments better than PostgreSQL's own. Migrate, producers, relays,
+// maintenance and operators call none of them.
 func TestS12_FunctionsOfStrangers(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -36,8 +36,7 @@ func TestS12_FunctionsOfStrangers(t *testing.T) {
 	require.Equal(t, "pg_catalog, pg_temp", path)
 }
 
-// TestS12_FunctionsOfStrangersBehindAPooler is the same for a relay that cannot set its
-// sessions up.
+// TestS12_FunctionsOfStrangersBehindAPooler does the same for a relay that cannot set up its sessions.
 func TestS12_FunctionsOfStrangersBehindAPooler(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, migrated())

@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_SettingsOfTheDatabase: what a role or a database has set for its sessions decides
-// nothing, where results travel as text as well.
+// TestO2_SettingsOfTheDatabase: session settings of a role or a database change nothing, even where
+// results travel as text.
 //
 //leat:level 2
 func TestO2_SettingsOfTheDatabase(t *testing.T) {
@@ -63,9 +63,9 @@ func TestO2_SettingsOfTheDatabase(t *testing.T) {
 	}
 }
 
-// TestO9_IdleSessionsAreKept: a timeout of the database that ends sessions which wait does not
-// end those of a relay, whose lease would be lost without a fault. It is longer than pgx's pool keeps
-// an idle connection without asking it.
+// TestO9_IdleSessionsAreKept: a timeout of the database for idle sessions does not end those of a relay,
+// whose lease would be lost without a fault. The timeout is longer than the time for which pgx's pool
+// keeps an idle connection without checking it.
 func TestO9_IdleSessionsAreKept(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -80,8 +80,8 @@ func TestO9_IdleSessionsAreKept(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestO2_OtherEncodingsAreRefused: where texts are not UTF-8 nothing is migrated, enqueued or
-// relayed, and the error says what to do.
+// TestO2_OtherEncodingsAreRefused: in a database whose encoding is not UTF-8 nothing is migrated, enqueued
+// or relayed, and the error says what to do.
 func TestO2_OtherEncodingsAreRefused(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -113,8 +113,8 @@ func TestO2_OtherEncodingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestO2_OtherClientEncodingsAreRefused is the same for a role that asks for another encoding
-// in a database that is in UTF-8.
+// TestO2_OtherClientEncodingsAreRefused does the same for a role that asks for another client encoding in
+// a UTF-8 database.
 func TestO2_OtherClientEncodingsAreRefused(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -137,8 +137,8 @@ func requireEncoding(t *testing.T, err error, named string) {
 	require.ErrorContains(t, err, named)
 }
 
-// TestO4_ArraysWithoutNullsAreRefused: where arrays travel as text and array_nulls is off, a
-// message without a key would get one.
+// TestO4_ArraysWithoutNullsAreRefused: where arrays travel as text and array_nulls is off, a message
+// without a key would get the key "NULL".
 func TestO4_ArraysWithoutNullsAreRefused(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t, migrated())

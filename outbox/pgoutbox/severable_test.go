@@ -11,9 +11,8 @@ import (
 
 var errSevered = errors.New("connection is cut")
 
-// severable is a source that can be cut off from its database, as a process is
-// that was killed: what its sessions remember is never stored, and their lease
-// is not released but runs out.
+// severable is a source that can be cut off from its database, like a process that was killed: its
+// sessions store nothing more, and their lease is not released but runs out.
 type severable struct {
 	driver.Source
 

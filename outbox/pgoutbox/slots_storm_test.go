@@ -21,9 +21,9 @@ import (
 // stormLease is the shortest lease of a storm.
 const stormLease = 400 * time.Millisecond
 
-// slotStorm moves many sessions of a group by hand, one step at a time in random
-// order: pages are read and sent, in whole or in part; replicas come, go, and
-// die without a word, and the dead ones go on sending for a while.
+// slotStorm drives many sessions of a group, one step at a time in random order: pages are read and sent,
+// in whole or in part; replicas start, leave, and crash without warning, and crashed ones keep sending for
+// a while.
 type slotStorm struct {
 	t   *testing.T
 	ob  *pgoutbox.Outbox
@@ -37,9 +37,9 @@ type slotStorm struct {
 	pace     time.Duration // of a step, on average
 }
 
-// lease is as long as the machine needs: on a busy one, leases of a fixed length would end
-// before their turn comes again, and the group never come to rest. That of a member is
-// shorter.
+// lease returns leases as long as the machine needs. On a busy machine, leases of a fixed length would end
+// before their sessions are stepped again, and the group would never come to rest. The lease of a member
+// is shorter.
 func (s *slotStorm) lease() (lease, member time.Duration) {
 	lease = max(stormLease, 40*s.pace)
 	return lease, lease / 8 * 5
@@ -65,7 +65,7 @@ func (s *slotStorm) start(slots int) {
 	s.replicas = append(s.replicas, &stormReplica{src: src, slots: slots, fair: 1})
 }
 
-// step does one thing with one replica.
+// step takes one step with one replica.
 func (s *slotStorm) step(ctx context.Context) {
 	began := time.Now()
 	defer func() { s.pace += (time.Since(began) - s.pace) / 8 }()
@@ -100,7 +100,7 @@ func (s *slotStorm) step(ctx context.Context) {
 	r.sessions = led
 }
 
-// move lets one session renew, read, send or settle; false when it has ended.
+// move makes one session renew, read, send or settle. It returns false once the session has ended.
 func (s *slotStorm) move(ctx context.Context, x *stormSession) bool {
 	if lease, _ := s.lease(); time.Since(x.renewed) > lease/4 {
 		if err := x.Renew(ctx, lease); !s.alive(err) {
@@ -153,7 +153,7 @@ func (s *slotStorm) alive(err error) bool {
 	return true
 }
 
-// crash ends a replica without a word. What it was about to send, it sends later.
+// crash ends a replica without warning. It sends later what it was about to send.
 func (s *slotStorm) crash() {
 	i := s.rng.IntN(len(s.replicas))
 	for _, x := range s.replicas[i].sessions {
@@ -176,7 +176,7 @@ func (s *slotStorm) leave(ctx context.Context) {
 	s.replicas = append(s.replicas[:i], s.replicas[i+1:]...)
 }
 
-// zombieStep lets one that has crashed go on, without renewing its lease.
+// zombieStep lets a crashed replica continue, without renewing its lease.
 func (s *slotStorm) zombieStep(ctx context.Context) {
 	if len(s.zombies) == 0 || s.rng.IntN(20) > 0 {
 		return
@@ -199,13 +199,13 @@ func (s *slotStorm) zombieStep(ctx context.Context) {
 	}
 }
 
-// slots says how many slots the group has, 0 while that is being changed.
+// slots returns the number of slots of the group, 0 while it is being changed.
 func (s *slotStorm) slots() int {
 	return query1[int](s.t, s.db, "SELECT coalesce(max(CASE WHEN next_slots IS NULL THEN slots ELSE 0 END), 1) FROM leat.outbox_groups WHERE relay_group = 'default'")
 }
 
-// roll replaces the replicas by others that want so many slots, one after another,
-// and waits until it is so.
+// roll replaces the replicas, one after another, by others that want this many slots, and waits until the
+// group has them.
 func (s *slotStorm) roll(ctx context.Context, slots int) {
 	for len(s.replicas) < 3 {
 		s.start(slots)
@@ -247,8 +247,8 @@ func keepWanting(all []*stormReplica, slots int) []*stormReplica {
 	return kept
 }
 
-// TestO2_O5_O14_SlotsChangeUnderWriters changes the number of slots, again and again,
-// while writers run, relays die inside of it and zombies send on.
+// TestO2_O5_O14_SlotsChangeUnderWriters changes the number of slots repeatedly while writers run, replicas
+// crash in the middle of a change, and zombies go on sending.
 //
 //leat:level 4
 func TestO2_O5_O14_SlotsChangeUnderWriters(t *testing.T) {
@@ -300,8 +300,7 @@ func (s *slotStorm) distinct() int {
 	return len(firsts(s.sent))
 }
 
-// inverted counts the first occurrences that come before one of their key with a
-// lower number.
+// inverted returns the number of first occurrences that come before one of their key with a lower number.
 func inverted(log []outbox.Record) int {
 	n, highest := 0, map[string]int64{}
 	for _, r := range firsts(log) {
@@ -316,7 +315,7 @@ func inverted(log []outbox.Record) int {
 	return n
 }
 
-// writeSlowly runs one transaction of a few keys, which may last a while.
+// writeSlowly runs one transaction with a few keys, which may take a while.
 func writeSlowly(ctx context.Context, ob *pgoutbox.Outbox, db *testenv.Database, rng *rand.Rand) error {
 	return unlessOver(ctx, pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
 		if rng.IntN(2) == 0 {
@@ -336,7 +335,7 @@ func writeSlowly(ctx context.Context, ob *pgoutbox.Outbox, db *testenv.Database,
 	}))
 }
 
-// unlessOver returns err unless it is the end of ctx that made it.
+// unlessOver returns err, or nil if err is due to the end of ctx.
 func unlessOver(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

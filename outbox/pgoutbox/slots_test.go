@@ -31,7 +31,7 @@ func slotsOf(t *testing.T, ob *pgoutbox.Outbox, slots int) []driver.Session {
 	return all
 }
 
-// keysOf returns a key for each of so many slots.
+// keysOf returns one key for each slot.
 func keysOf(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, slots int) []string {
 	t.Helper()
 	keys := make([]string, slots)
@@ -49,8 +49,8 @@ func keysOf(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, slots int) 
 	return keys
 }
 
-// TestO2_O5_SlotsShareOneChain: every slot reads its own keys, and the windows that
-// the slots open are of one chain.
+// TestO2_O5_SlotsShareOneChain: every slot reads its own keys, and the windows that the slots open form
+// one chain.
 func TestO2_O5_SlotsShareOneChain(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -88,8 +88,8 @@ func TestO2_O5_SlotsShareOneChain(t *testing.T) {
 		                      GROUP BY window_no HAVING count(DISTINCT target::text) > 1 OR count(*) FILTER (WHERE leads) <> 1) x`))
 }
 
-// TestO2_SlotFarBehind: a slot that was held by nobody goes to the newest window at
-// once, and misses nothing.
+// TestO2_SlotFarBehind: a slot without an owner for a long time goes straight to the newest window and
+// misses nothing.
 func TestO2_SlotFarBehind(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -113,7 +113,7 @@ func TestO2_SlotFarBehind(t *testing.T) {
 	require.Equal(t, []string{"third"}, payloads(readAll(t, all[1], 10)))
 }
 
-// TestO15_SlotsComeToRest: no slot's own writes keep the others busy.
+// TestO15_SlotsComeToRest: the writes of one slot do not keep the others busy.
 func TestO15_SlotsComeToRest(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -134,8 +134,8 @@ func TestO15_SlotsComeToRest(t *testing.T) {
 	})
 }
 
-// TestO14_OwnSlotsAreTakenBack: a source whose session ended without a release takes
-// the slot back, and none that it still uses.
+// TestO14_OwnSlotsAreTakenBack: a source whose session ended without a release reclaims the slot at once,
+// but no slot that it still uses.
 func TestO14_OwnSlotsAreTakenBack(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -160,8 +160,8 @@ func slotOf(t *testing.T, s driver.Session) int {
 	return slotted.Slot()
 }
 
-// TestO14_Share divides the slots among those that live, and asks for another number
-// once all of them want it.
+// TestO14_Share divides the slots among the live members, and asks for another number of slots once all of
+// them want it.
 func TestO14_Share(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -207,9 +207,9 @@ func TestO14_Share(t *testing.T) {
 	require.NoError(t, s.Release(ctx))
 }
 
-// lagging is a group of two slots. The second has read the first record of a key and not
-// sent it yet, while the first has set the marker of a change to one slot. After that a
-// second record of the key was committed.
+// lagging returns a group of two slots. The second has read the first record of a key and not sent it yet,
+// while the first has set the marker of a change to one slot. After that a second record of the key was
+// committed.
 func lagging(t *testing.T) (ob *pgoutbox.Outbox, db *testenv.Database, slow driver.Session, unsent driver.Page) {
 	t.Helper()
 	ob, db = newOutbox(t, pgoutbox.Config{})
@@ -229,8 +229,7 @@ func lagging(t *testing.T) (ob *pgoutbox.Outbox, db *testenv.Database, slow driv
 	return ob, db, all[1], unsent
 }
 
-// TestO5_ChangeWaitsForEverySlot: nobody reads past the marker before every old slot
-// has come to it.
+// TestO5_ChangeWaitsForEverySlot: no slot reads past the marker before every old slot has reached it.
 func TestO5_ChangeWaitsForEverySlot(t *testing.T) {
 	t.Parallel()
 	ob, db, slow, unsent := lagging(t)
@@ -258,8 +257,8 @@ func TestO5_ChangeWaitsForEverySlot(t *testing.T) {
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM leat.outbox_positions WHERE slot = 1"))
 }
 
-// TestO5_ChangeThatDoesNotWaitInverts is the negative control: the group is given its
-// new number although a slot has not come to the marker.
+// TestO5_ChangeThatDoesNotWaitInverts is the negative control: the group gets its new number of slots
+// although one slot has not reached the marker.
 func TestO5_ChangeThatDoesNotWaitInverts(t *testing.T) {
 	t.Parallel()
 	ob, db, _, unsent := lagging(t)
@@ -287,7 +286,7 @@ func readUntilClosed(t *testing.T, s driver.Session) []outbox.Record {
 	}
 }
 
-// expectDisagreement looks that operators see who wants what.
+// expectDisagreement checks that operators see which member wants how many slots.
 func expectDisagreement(t *testing.T, ob *pgoutbox.Outbox) {
 	t.Helper()
 	groups, err := ob.Admin().Groups(t.Context())

@@ -26,7 +26,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// replicated is a primary with a standby that applies nothing while it is paused.
+// replicated returns a primary with a standby that applies nothing while it is paused.
 func replicated(t *testing.T) (*testenv.PostgresServer, *testenv.PostgresStandby) {
 	t.Helper()
 	testenv.Long(t, "starts servers of its own")
@@ -34,7 +34,7 @@ func replicated(t *testing.T) (*testenv.PostgresServer, *testenv.PostgresStandby
 	return server, server.Standby(t)
 }
 
-// split returns db as it is seen through a splitter.
+// split returns db as seen through a splitter.
 func split(t *testing.T, db *testenv.Database, server *testenv.PostgresServer, standby *testenv.PostgresStandby, away func(sql string) bool) *testenv.Database {
 	t.Helper()
 	u, err := url.Parse(db.URL)
@@ -47,8 +47,8 @@ func split(t *testing.T, db *testenv.Database, server *testenv.PostgresServer, s
 	return &testenv.Database{Name: db.Name, URL: u.String(), Pool: pool}
 }
 
-// TestR13_ThroughASplitter: what is read on a standby that lags is never taken for all that there
-// is: what the position has passed was sent.
+// TestR13_ThroughASplitter: what a relay reads from a lagging standby is never taken for everything that
+// is committed. The position passes only what was sent.
 func TestR13_ThroughASplitter(t *testing.T) {
 	t.Parallel()
 	server, standby := replicated(t)
@@ -65,7 +65,7 @@ func TestR13_ThroughASplitter(t *testing.T) {
 	})
 }
 
-// loseNothing migrates, relays and produces through balanced, whose standby is paused.
+// loseNothing migrates, relays and produces through balanced while its standby is paused.
 func loseNothing(t *testing.T, standby *testenv.PostgresStandby, db, balanced *testenv.Database) {
 	t.Helper()
 	standby.Pause()
@@ -115,14 +115,15 @@ func loseNothing(t *testing.T, standby *testenv.PostgresStandby, db, balanced *t
 	}
 }
 
-// passed is whether the positions of both groups have passed all messages but the nudges.
+// passed is a query that returns true if the positions of both groups have passed all messages except the
+// nudges.
 const passed = `SELECT count(DISTINCT p.relay_group) = 2 AND bool_and(pg_visible_in_snapshot(o.xid, p.prev))
 FROM leat.outbox o
 CROSS JOIN (SELECT DISTINCT ON (relay_group) relay_group, prev FROM leat.outbox_positions ORDER BY relay_group, window_no DESC) p
 WHERE o.key <> 'nudge'`
 
-// TestR13_SplitterByText: a splitter that sends every SELECT to the standby is refused at the start.
-// Where it begins to do so later, the relay waits, and loses nothing.
+// TestR13_SplitterByText: a splitter that sends every SELECT to the standby is refused at the start. If it
+// begins to do so later, the relay waits and loses nothing.
 func TestR13_SplitterByText(t *testing.T) {
 	t.Parallel()
 	server, standby := replicated(t)

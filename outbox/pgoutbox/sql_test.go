@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// onSQL returns an outbox of db that knows no pgx pool.
+// onSQL returns an outbox of db that has no pgx pool.
 func onSQL(t *testing.T, db *sql.DB) *pgoutbox.Outbox {
 	t.Helper()
 	ob, err := pgoutbox.NewSQL(db, pgoutbox.Config{})
@@ -35,8 +35,8 @@ func putSQL(t *testing.T, ob *pgoutbox.Outbox, key string, names ...string) {
 	}))
 }
 
-// TestNewSQL: a service on database/sql migrates, enqueues, relays, notifies and maintains through
-// its *sql.DB, which has two connections at most, and all are given back.
+// TestNewSQL: a service on database/sql migrates, enqueues, relays, notifies and maintains through its
+// *sql.DB. It uses at most two connections, and returns all of them.
 func TestNewSQL(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(t *testing.T, env *testenv.Database) *sql.DB{
@@ -135,7 +135,7 @@ func TestO1_InSQLTx(t *testing.T) {
 	require.EqualError(t, err, "leat: InSQLTx needs an outbox of pgoutbox.NewSQL; with a pgx pool, use InTx")
 }
 
-// TestO1_InSQLTx_LostAnswer: if the connection breaks at COMMIT, nobody knows.
+// TestO1_InSQLTx_LostAnswer: if the connection breaks during COMMIT, the outcome is unknown.
 func TestO1_InSQLTx_LostAnswer(t *testing.T) {
 	t.Parallel()
 	_, env := newOutbox(t, pgoutbox.Config{})
@@ -150,7 +150,7 @@ func TestO1_InSQLTx_LostAnswer(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrCommitUnknown)
 }
 
-// TestNewSQL_Refuses what it cannot work with, and names what to do instead.
+// TestNewSQL_Refuses: NewSQL refuses what it cannot work with, and names the alternative.
 func TestNewSQL_Refuses(t *testing.T) {
 	t.Parallel()
 	_, err := pgoutbox.NewSQL(nil, pgoutbox.Config{})
@@ -174,7 +174,7 @@ type otherDriver struct{}
 
 func (otherDriver) Open(string) (driver.Conn, error) { return nil, errors.ErrUnsupported }
 
-// TestNewSQL_OneConnection: a transaction that has the only connection of db can enqueue.
+// TestNewSQL_OneConnection: Enqueue works in a transaction that holds the only connection of db.
 func TestNewSQL_OneConnection(t *testing.T) {
 	t.Parallel()
 	_, env := newOutbox(t, pgoutbox.Config{})

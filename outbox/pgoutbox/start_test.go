@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestStart_MustBeStated: a new group does not guess where it starts; the group that
-// everybody begins with, and one that has started, need not say.
+// TestStart_MustBeStated: a new group must state where it starts. The default group and groups that have
+// already started need not.
 func TestStart_MustBeStated(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -35,7 +35,7 @@ func TestStart_MustBeStated(t *testing.T) {
 	require.Len(t, readAll(t, acquireFrom(t, fresh), 10), 1)
 }
 
-// TestSourceConfig names what it refuses.
+// TestSourceConfig: the error names the field that is refused.
 func TestSourceConfig(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -62,7 +62,8 @@ func TestSourceConfig(t *testing.T) {
 	}
 }
 
-// TestCheck_RelaysNeedTheSchema of their version, while producers need their tables alone.
+// TestCheck_RelaysNeedTheSchema: relays need the schema of their version, while producers need only their
+// tables.
 func TestCheck_RelaysNeedTheSchema(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

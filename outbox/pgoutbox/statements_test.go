@@ -11,8 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/pgmigrate"
 )
 
-// loadStatements returns the statements of a directory by their names, for the default
-// configuration.
+// loadStatements returns the statements of a directory by name, for the default configuration.
 func loadStatements(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.sql"))

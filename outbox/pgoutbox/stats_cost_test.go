@@ -17,9 +17,9 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO15_StatsAreBounded: what a sampler of metrics and the dashboard ask costs pages and not
-// the length of the log, with a backlog of all of it, and far more set aside than is counted.
-// LEAT_TEST_ROWS makes the log longer. D7.
+// TestO15_StatsAreBounded: the queries of a metrics sampler and of the dashboard cost a few pages,
+// whatever the length of the log, even with the whole log as backlog and far more set aside than is
+// counted. LEAT_TEST_ROWS makes the log longer. D7.
 //
 //leat:level 4
 func TestO15_StatsAreBounded(t *testing.T) {
@@ -67,8 +67,8 @@ func TestO15_StatsAreBounded(t *testing.T) {
 	require.Equal(t, 60, sampled(t, db), "three statements a sample, and what sets jit and their settings")
 }
 
-// fillBeside adds a group that has read nothing and one that has read all, and sets six times
-// aside of the first what is counted.
+// fillBeside adds a group that has read nothing and one that has read everything. For the first it sets
+// aside six times as many records as are counted.
 func fillBeside(t *testing.T, db *testenv.Database, rows int) {
 	t.Helper()
 	exec(t, db, fmt.Sprintf("SELECT setval(pg_get_serial_sequence('leat.outbox', 'seq'), %d)", rows))
@@ -96,7 +96,7 @@ func fillBeside(t *testing.T, db *testenv.Database, rows int) {
 		SELECT now() + interval '1 day', now(), gen_random_uuid(), i % 64, 'events', 'key', repeat('x', 300)::bytea FROM generate_series(1, 60000) i`)
 }
 
-// sentStatements counts what is sent to a server, also in batches.
+// sentStatements counts the statements that are sent to a server, including those in batches.
 type sentStatements struct{ n atomic.Int64 }
 
 // TraceQueryStart implements pgx.QueryTracer.
@@ -120,7 +120,7 @@ func (*sentStatements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatc
 // TraceBatchEnd implements pgx.BatchTracer.
 func (*sentStatements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// sampled returns how many statements ten samples are, and tells what they cost the server.
+// sampled returns how many statements ten samples take, and logs what they cost the server.
 func sampled(t *testing.T, db *testenv.Database) (statements int) {
 	t.Helper()
 	var sent sentStatements
@@ -144,8 +144,8 @@ func sampled(t *testing.T, db *testenv.Database) (statements int) {
 	return int(sent.n.Load())
 }
 
-// hundredths is the processor time of a process of this machine, in hundredths of a second, and 0
-// if it is not known.
+// hundredths returns the processor time of a local process in hundredths of a second, or 0 if it is
+// unknown.
 func hundredths(pid int) (all int) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))

@@ -23,7 +23,7 @@ func statsOf(t *testing.T, ob *pgoutbox.Outbox) admin.Stats {
 	return s
 }
 
-// TestStats follows an outbox from its first day.
+// TestStats follows the statistics of an outbox from its first day.
 func TestStats(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -64,8 +64,8 @@ func TestStats(t *testing.T) {
 	require.Zero(t, slot.LeaseLeft)
 }
 
-// TestO11_StatsMeasurePastOpenTransactions: the oldest message counts although a
-// transaction is older, and one that commits late counts from when it was stored.
+// TestO11_StatsMeasurePastOpenTransactions: the oldest message counts even while an older transaction is
+// open. A message that commits late counts from the time when it was stored.
 func TestO11_StatsMeasurePastOpenTransactions(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -80,8 +80,7 @@ func TestO11_StatsMeasurePastOpenTransactions(t *testing.T) {
 	require.InDelta(t, time.Hour, slot.Lag, float64(time.Minute))
 }
 
-// TestStats_Agree: for every place in a window, the count is that of a walk of all
-// rows.
+// TestStats_Agree: for every position in a window, the count agrees with a count over all rows.
 func TestStats_Agree(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -114,8 +113,8 @@ func agrees(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database) {
 	require.EqualValues(t, len(pending(t, db, "default")), statsOf(t, ob).Groups[0].Slots[0].Backlog)
 }
 
-// TestStats_Plan: on a million rows, behind by nearly all of them or by none, with an
-// hours-old transaction in the way, a look costs a few pages of memory.
+// TestStats_Plan: on a million rows, with nearly all of them unread or none, and with an hours-old
+// transaction open, Stats touches a few pages in memory.
 //
 //leat:level 4
 func TestStats_Plan(t *testing.T) {
@@ -153,7 +152,7 @@ func TestStats_Plan(t *testing.T) {
 	}
 }
 
-// checkLog looks for walks of whole tables.
+// checkLog fails if the plan walks whole tables.
 func (n *node) checkLog(t *testing.T, where string) {
 	t.Helper()
 	if n.Type == "Seq Scan" || n.Type == "Bitmap Heap Scan" {
@@ -182,8 +181,7 @@ func explainSQL(t *testing.T, db *testenv.Database, mode, sql string) *node {
 	return &plans[0].Plan
 }
 
-// TestStats_SlotsAndTopics: each slot counts its own shards, and a group the topics
-// that it reads.
+// TestStats_SlotsAndTopics: each slot counts its own shards, and a group only the topics that it reads.
 func TestStats_SlotsAndTopics(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

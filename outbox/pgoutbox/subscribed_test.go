@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_TargetOfASubscriptionIsRefused: rows that a subscription has written carry the
-// numbers and transaction ids of another server. Both the log and its ranges can be targets.
+// TestO2_TargetOfASubscriptionIsRefused: rows written by a subscription carry the numbers and transaction
+// ids of another server. Both the log and its ranges can be targets.
 //
 //leat:level 2
 func TestO2_TargetOfASubscriptionIsRefused(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// tailBench is how a relay learns of commits.
+// tailBench is a way in which a relay learns of commits.
 type tailBench struct {
 	name string
 	tail *pgoutbox.TailConfig
@@ -32,10 +32,11 @@ type tailBench struct {
 	ring func(b *testing.B, relay *pgoutbox.Outbox, db *testenv.Database) func()
 }
 
-// BenchmarkTail commits a message at a time, 200, 1,000 and 5,000 a second, from producers in the relay's process, in
-// others with a notifier, and from such as ring no bell. It shows the time from the return of COMMIT to
-// the sink, and for each message the processor time of the relay's sessions on the server and the
-// relay's statements. A load that the machine does not carry shows by its metric of messages a second.
+// BenchmarkTail commits single messages, 200, 1,000 and 5,000 a second, from producers in the relay's
+// process, in other processes with a notifier, and from producers that wake no relay. It reports the time
+// from the return of COMMIT to the sink and, per message, the processor time of the relay's sessions on
+// the server and the relay's statements. If the machine cannot sustain a load, the metric of messages per
+// second shows it.
 func BenchmarkTail(b *testing.B) {
 	if testing.Short() {
 		b.Skip("needs PostgreSQL")
@@ -70,7 +71,7 @@ func notified(b *testing.B, _ *pgoutbox.Outbox, db *testenv.Database) func() {
 	return other.Wake
 }
 
-// benchSeconds is how long a load lasts.
+// benchSeconds is the duration of a load.
 const benchSeconds = 4
 
 func benchTail(b *testing.B, server *testenv.PostgresServer, how tailBench, rate int) {
@@ -117,8 +118,9 @@ func benchTail(b *testing.B, server *testenv.PostgresServer, how tailBench, rate
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkTailBesideOthers has a relay of an idle outbox in a database whose other tables take 5,000 rows a second, and
-// shows the processor time of the relay's sessions on the server, the change log's among them: all of it is decoded.
+// BenchmarkTailBesideOthers runs a relay of an idle outbox in a database whose other tables take 5,000
+// rows a second. It reports the processor time of the relay's sessions on the server, including the change
+// log's, which decodes all of it.
 func BenchmarkTailBesideOthers(b *testing.B) {
 	if testing.Short() {
 		b.Skip("needs PostgreSQL")
@@ -176,8 +178,7 @@ func benchTailBesideOthers(b *testing.B, server *testenv.PostgresServer, tail *p
 	require.NoError(b, <-ended)
 }
 
-// timedLoad commits messages at fixed times, and notes when each was committed and when it
-// has arrived.
+// timedLoad commits messages at fixed times, and records when each was committed and when it arrived.
 type timedLoad struct {
 	ob        *pgoutbox.Outbox
 	db        *testenv.Database
@@ -240,7 +241,7 @@ func (l *timedLoad) commit(b *testing.B, i int) {
 	}
 }
 
-// statementCounter counts the statements of connections.
+// statementCounter counts the statements of its connections.
 type statementCounter struct{ n atomic.Int64 }
 
 // TraceQueryStart implements pgx.QueryTracer.
@@ -252,7 +253,7 @@ func (c *statementCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ p
 // TraceQueryEnd implements pgx.QueryTracer.
 func (*statementCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// pool returns a pool whose statements are counted, and those of connections beside it.
+// pool returns a pool whose statements are counted, together with those of connections beside the pool.
 func (c *statementCounter) pool(b *testing.B, db *testenv.Database) *pgxpool.Pool {
 	b.Helper()
 	cfg := db.Pool.Config()
@@ -263,8 +264,7 @@ func (c *statementCounter) pool(b *testing.B, db *testenv.Database) *pgxpool.Poo
 	return pool
 }
 
-// relayTicks is the processor time of the relay's sessions on the server, in hundredths of
-// a second.
+// relayTicks returns the processor time of the relay's sessions on the server, in hundredths of a second.
 func relayTicks(b *testing.B, db *testenv.Database) (ticks int) {
 	b.Helper()
 	rows, err := db.Pool.Query(context.Background(), "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'leat %'")

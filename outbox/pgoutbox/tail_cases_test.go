@@ -17,8 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestTail runs the suite of what comes early, what a tail does, and how it ends in
-// trouble, on one server.
+// TestTail tests early records, the work of a tail, and how it ends when something fails, on one server.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	server := logical(t)
@@ -56,7 +55,7 @@ func TestTail(t *testing.T) {
 	})
 }
 
-// tailSame: a record that comes early is the one that a window reads.
+// tailSame: a record that arrives early equals the one that a window reads.
 func tailSame(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -78,7 +77,7 @@ func tailSame(t *testing.T, server *testenv.PostgresServer) {
 	require.Equal(t, 3, stored(t, db))
 }
 
-// tailElsewhere: what is committed in another database of the same form is never sent.
+// tailElsewhere: commits in another database of the same form are never sent.
 func tailElsewhere(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, _ := tailed(t, server)
@@ -92,8 +91,8 @@ func tailElsewhere(t *testing.T, server *testenv.PostgresServer) {
 	require.Zero(t, query1[int](t, otherDB, "SELECT count(*) FROM pg_replication_slots WHERE database = current_database()"))
 }
 
-// tailReadAhead: a stop in mid-stream, with a page that was read ahead and not sent, repeats
-// nothing of what was sent before.
+// tailReadAhead: a stop in mid-stream, with a page that was read ahead and not sent, repeats no record
+// that was sent before.
 func tailReadAhead(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -106,8 +105,8 @@ func tailReadAhead(t *testing.T, server *testenv.PostgresServer) {
 	require.Equal(t, []string{"ahead"}, payloads(readAll(t, acquire(t, ob, "default"), 10)))
 }
 
-// tailPoison: a page that was withdrawn comes again from a window, without what was
-// acknowledged, and behind it what came meanwhile; it can be held then.
+// tailPoison: a page that was withdrawn is read again from a window, without the acknowledged records and
+// followed by those that were committed since; then its records can be held.
 func tailPoison(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -135,8 +134,8 @@ func tailPoison(t *testing.T, server *testenv.PostgresServer) {
 	}))
 }
 
-// tailJoin: a row of a transaction that is older than the stream may be committed before it
-// and seen after. So the tail says nothing until each of those has ended.
+// tailJoin: a transaction older than the stream may commit before the stream begins and become visible
+// afterwards. So the tail returns nothing until each such transaction has ended.
 func tailJoin(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -157,8 +156,8 @@ func tailJoin(t *testing.T, server *testenv.PostgresServer) {
 	s.join()
 }
 
-// tailOpenElsewhere: a transaction of another database that writes keeps the slot from being
-// made, and the relay reads all the same.
+// tailOpenElsewhere: while a transaction of another database writes, the slot cannot be created. The relay
+// reads all the same.
 func tailOpenElsewhere(t *testing.T, _ *testenv.PostgresServer) {
 	t.Helper()
 	server := logical(t) // of its own: all others would wait, too
@@ -192,8 +191,8 @@ func tailOpenElsewhere(t *testing.T, _ *testenv.PostgresServer) {
 	exec(t, db, "SELECT pg_reload_conf()")
 }
 
-// tailAttached: version 14 does not notice that a table is attached if it has seen a row of it before. The
-// windows find the table's rows, and the tail that has missed them is replaced.
+// tailAttached: PostgreSQL 14 does not notice that a table is attached if it has seen a row of it before.
+// The windows find the table's rows, and the tail that has missed them is replaced.
 func tailAttached(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -223,9 +222,9 @@ func tailAttached(t *testing.T, server *testenv.PostgresServer) {
 	}
 }
 
-// tailUnpublished: rows that were inserted while the table was not published never come, and
-// the stream tells of none of it. Windows find them, whatever the tail says. It is
-// what forbids to believe a tail that its silence means that there is nothing.
+// tailUnpublished: rows inserted while the table was not published never arrive, and the stream does not
+// report that. Windows find them, whatever the tail says. This is why the silence of a tail must not be
+// taken for an empty log.
 func tailUnpublished(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -247,8 +246,8 @@ func tailUnpublished(t *testing.T, server *testenv.PostgresServer) {
 	require.Equal(t, []string{"heard"}, payloads(s.awaitPolled().Records))
 }
 
-// tailTerminated: a connection that is cut ends the tail, leaves no slot behind, and a new
-// tail follows. What was committed meanwhile is read by a window.
+// tailTerminated: a connection that is cut ends the tail and leaves no slot behind, and a new tail
+// follows. Messages committed in between are read by a window.
 func tailTerminated(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -274,7 +273,7 @@ func tailTerminated(t *testing.T, server *testenv.PostgresServer) {
 	require.Empty(t, readAll(t, acquire(t, ob, "default"), 10))
 }
 
-// tailColumnsChanged: columns are known by their names.
+// tailColumnsChanged: columns are identified by name.
 func tailColumnsChanged(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -288,7 +287,7 @@ func tailColumnsChanged(t *testing.T, server *testenv.PostgresServer) {
 	require.Equal(t, []string{"a2"}, payloads(page.Records))
 }
 
-// tailBehind: a tail for which too many wait is dropped, and nothing is lost.
+// tailBehind: a tail with too many waiting rows is dropped, and nothing is lost.
 func tailBehind(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, _ := tailed(t, server)
@@ -310,7 +309,7 @@ func tailBehind(t *testing.T, server *testenv.PostgresServer) {
 	}
 }
 
-// TestTail_Refused: a server that does not suit is told, once, and costs polling.
+// TestTail_Refused: an unsuitable server is logged once, and the relay polls instead.
 func TestTail_Refused(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

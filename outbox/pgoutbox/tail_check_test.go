@@ -16,8 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// tailCheck: a publication that would not bring all rows as they are is refused, with the
-// reason.
+// tailCheck: a publication that would not deliver all rows unchanged is refused, with the reason.
 func tailCheck(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	db := server.Database(t, migrated())
@@ -75,7 +74,7 @@ func TestTail_CheckOnAStandby(t *testing.T) {
 	require.ErrorContains(t, pgoutbox.CheckTail(t.Context(), source), "the server is a standby")
 }
 
-// TestTail_SlotsInUse: a relay goes without its tail until a slot is free.
+// TestTail_SlotsInUse: a relay works without its tail until a replication slot is free.
 //
 //leat:level 4
 func TestTail_SlotsInUse(t *testing.T) {
@@ -96,8 +95,8 @@ func TestTail_SlotsInUse(t *testing.T) {
 	s.join()
 }
 
-// tailRole: a role that can do nothing but replicate is enough for the tail, which connects as
-// that role; one that cannot is told.
+// tailRole: a role that may only replicate is enough for the tail, which connects as that role. If the
+// role may not, that is logged.
 func tailRole(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)

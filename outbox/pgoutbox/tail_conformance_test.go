@@ -21,7 +21,7 @@ func TestTail_Conformance_Relay(t *testing.T) {
 	outboxtest.RunRelay(t, features(), func(t *testing.T) outboxtest.Subject { return newTailSubject(t, server) })
 }
 
-// TestTail_Conformance runs the suite of all outboxes through sessions that follow.
+// TestTail_Conformance runs the suite of all outboxes with sessions that follow a tail.
 //
 //leat:level 2
 func TestTail_Conformance(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTail_Conformance(t *testing.T) {
 	})
 }
 
-// tailSubject is an outbox whose sources have a tail, if they have one slot.
+// tailSubject is an outbox whose sources have a tail if they have one slot.
 type tailSubject struct {
 	pgxSubject
 
@@ -67,7 +67,7 @@ func (s *tailSubject) Another(context.Context) (outboxtest.Subject, error) {
 	return newTailSubject(s.t, s.server), nil
 }
 
-// followingSubject is a subject. Its sessions follow from the start.
+// followingSubject is a subject whose sessions follow from the start.
 type followingSubject struct{ *tailSubject }
 
 // Source implements outboxtest.Subject.
@@ -93,7 +93,7 @@ func (s followingSource) Acquire(ctx context.Context, ttl time.Duration) (driver
 	return following, nil
 }
 
-// wholeSession is all that a session of pgoutbox is.
+// wholeSession is the set of interfaces that a session of pgoutbox implements.
 type wholeSession interface {
 	driver.Holder
 	driver.Slotted
@@ -104,8 +104,8 @@ type wholeSession interface {
 
 type followingSession struct{ wholeSession }
 
-// Read implements driver.Session: an empty page of a session that follows tells nothing
-// until it has looked. Each read is tried for long enough that most pages come early.
+// Read implements driver.Session. An empty page of a following session is not conclusive until the session
+// has polled the log. Each read is retried for long enough that most pages are early.
 func (s followingSession) Read(ctx context.Context, limit int) (driver.Page, error) {
 	for tries := 0; ; tries++ {
 		page, err := s.wholeSession.Read(ctx, limit)

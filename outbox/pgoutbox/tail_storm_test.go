@@ -19,9 +19,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestTail_Storm: while writers commit late, roll back and share keys, the connection of the
-// tail is cut, its table taken out of the publication and put back. No fault is the sink's: each
-// committed message is sent once, and those of a key in the order of their numbers.
+// TestTail_Storm: while writers commit late, roll back and share keys, the connection of the tail is cut,
+// and its table is taken out of the publication and put back. As the sink never fails, each committed
+// message is sent once, and those of a key in the order of their numbers.
 //
 //leat:level 4
 func TestTail_Storm(t *testing.T) {
@@ -70,8 +70,8 @@ func TestTail_Storm(t *testing.T) {
 	require.Positive(t, early.count(), "nothing came early")
 }
 
-// republish takes the table out of the publication, and puts it back once meanwhile has
-// returned and the tail has gone: one that goes on would bring what comes now first.
+// republish takes the table out of the publication. It puts it back once meanwhile has returned and the
+// tail has ended: a tail that continued would deliver the rows from then on first.
 func republish(t *testing.T, db *testenv.Database, events tailEvents, meanwhile func()) {
 	t.Helper()
 	exec(t, db, "ALTER PUBLICATION leat DROP TABLE leat.outbox")
@@ -132,7 +132,7 @@ func stormWriter(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, seed i
 	}
 }
 
-// earlyReads counts what a relay has read before its position could pass it.
+// earlyReads counts the records that a relay has read before its position could pass them.
 type earlyReads struct {
 	mu sync.Mutex
 	n  int

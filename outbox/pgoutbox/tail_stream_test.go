@@ -26,8 +26,8 @@ func lonelyTail(logged *bytes.Buffer) *tail {
 
 func tailRowOf(seq int64) pglog.Row { return pglog.Row{Record: outbox.Record{Seq: seq}, XID: 20} }
 
-// TestTail_Overdue: a row that comes late is missed by nobody; one that does not come in
-// time is.
+// TestTail_Overdue: a row that arrives late, but in time, is not overdue; one that does not arrive in time
+// is.
 func TestTail_Overdue(t *testing.T) {
 	t.Parallel()
 	s := newTailStream(lonelyTail(&bytes.Buffer{}), nil, "")
@@ -40,7 +40,7 @@ func TestTail_Overdue(t *testing.T) {
 	require.Zero(t, s.owe(nil, began.Add(2*time.Second), time.Second))
 }
 
-// TestTail_BytesWaiting: what was taken no longer counts, headers and all.
+// TestTail_BytesWaiting: rows that were taken no longer count, headers included.
 func TestTail_BytesWaiting(t *testing.T) {
 	t.Parallel()
 	target, err := pgwindow.ParseSnapshot("10:10:")
@@ -54,8 +54,8 @@ func TestTail_BytesWaiting(t *testing.T) {
 	require.Equal(t, 1000, s.bytes)
 }
 
-// TestTail_Tells: a reason is logged once, again after a tail has followed, and not again
-// because the relay did without for a while.
+// TestTail_Tells: a reason is logged once. It is logged again after a tail has followed, but not after the
+// relay has merely worked without a tail for a while.
 func TestTail_Tells(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// logical starts a server on which logical replication is allowed. Creating a replication
-// slot waits for all transactions of a server, so that these tests share none with others.
+// logical starts a server on which logical replication is allowed. Creating a replication slot waits for
+// all transactions of a server, so these tests share no server with others.
 func logical(tb testing.TB) *testenv.PostgresServer {
 	tb.Helper()
 	return testenv.PrivatePostgres(tb, testenv.PostgresOptions{Settings: map[string]string{
@@ -36,7 +36,7 @@ func tailed(tb testing.TB, server *testenv.PostgresServer) (*pgoutbox.Outbox, *t
 	return ob, db
 }
 
-// tailEvents receives what happens to a tail.
+// tailEvents receives the events of a tail.
 type tailEvents chan driver.TailEvent
 
 // OnDriverTail implements driver.TailHook.
@@ -53,7 +53,7 @@ func (e tailEvents) next(tb testing.TB) driver.TailEvent {
 	}
 }
 
-// tailSession is a session that follows.
+// tailSession is a session that follows a tail.
 type tailSession struct {
 	driver.Session
 	driver.Tailed
@@ -63,7 +63,7 @@ type tailSession struct {
 	wakes  <-chan struct{}
 }
 
-// Session's methods are those of both.
+// session returns the Session, since the methods of both embedded types have the same names.
 func (s *tailSession) session() driver.Session { return s.Session }
 
 // followed acquires a session whose tail follows and is joined.
@@ -92,7 +92,7 @@ func follow(tb testing.TB, ob *pgoutbox.Outbox, cfg pgoutbox.TailConfig) *tailSe
 	return s
 }
 
-// join reads until messages come early.
+// join reads until messages arrive early.
 func (s *tailSession) join() {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return len(s.read().Records) == 0 && pgoutbox.IsJoined(s.session()) }, 30*time.Second, time.Millisecond)
@@ -126,7 +126,7 @@ func (s *tailSession) awaitPage() driver.Page {
 	}
 }
 
-// awaitPolled is awaitPage without counting on a wake.
+// awaitPolled is awaitPage for messages that may come without a wake.
 func (s *tailSession) awaitPolled() driver.Page {
 	s.t.Helper()
 	var page driver.Page
@@ -137,7 +137,7 @@ func (s *tailSession) awaitPolled() driver.Page {
 	return page
 }
 
-// foreign commits messages as a producer does that rings no bell.
+// foreign commits messages like a producer that wakes no relay.
 func foreign(tb testing.TB, ob *pgoutbox.Outbox, db *testenv.Database, key string, names ...string) {
 	tb.Helper()
 	tx, err := db.Pool.Begin(tb.Context())

@@ -14,10 +14,11 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// tailLook is how often most of these tails look into the log.
+// tailLook is how often most of these tails poll the log.
 const tailLook = 10 * time.Millisecond
 
-// tailPrepared: what is prepared comes once it is committed, and never if it is rolled back.
+// tailPrepared: messages of a prepared transaction arrive once it is committed, and never if it is rolled
+// back.
 func tailPrepared(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -43,7 +44,7 @@ func tailPrepared(t *testing.T, server *testenv.PostgresServer) {
 	}
 }
 
-// tailSavepoints: of a transaction whose savepoints were rolled back, the rest comes, and in order.
+// tailSavepoints: if savepoints of a transaction were rolled back, the rest of it arrives, and in order.
 func tailSavepoints(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -54,8 +55,9 @@ func tailSavepoints(t *testing.T, server *testenv.PostgresServer) {
 	s.requireEarly([]string{"1", "2", "3"})
 }
 
-// tailSpilled: a transaction that does not fit into the server's memory is spilled there. Others
-// pass it while it is open, and once it has committed all of it comes, each row once and in order.
+// tailSpilled: a transaction that does not fit into the server's memory is spilled to disk. Other
+// transactions pass it while it is open; once it has committed, all of it arrives, each row once and in
+// order.
 func tailSpilled(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -81,7 +83,7 @@ func tailSpilled(t *testing.T, server *testenv.PostgresServer) {
 	require.Empty(t, s.events, "the tail goes on")
 }
 
-// tailRanges: ranges that maintenance makes while a tail follows are in the publication at once.
+// tailRanges: ranges that maintenance creates while a tail follows are in the publication at once.
 func tailRanges(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	db := server.Database(t, migrated())
@@ -111,8 +113,8 @@ func tailRanges(t *testing.T, server *testenv.PostgresServer) {
 	require.True(t, pgoutbox.IsJoined(s.session()))
 }
 
-// tailPublishedAnew: a publication that is dropped ends the tail, whoever notices first, and one
-// that is made again is followed by a new one. Windows find what was committed in between.
+// tailPublishedAnew: a publication that is dropped ends the tail, whichever side notices first. Once it is
+// created again, a new tail follows. Windows find the messages committed in between.
 func tailPublishedAnew(t *testing.T, server *testenv.PostgresServer) {
 	t.Helper()
 	ob, db := tailed(t, server)
@@ -134,7 +136,7 @@ func tailPublishedAnew(t *testing.T, server *testenv.PostgresServer) {
 	require.Equal(t, []string{"heard"}, payloads(s.awaitPolled().Records))
 }
 
-// requireEarly settles pages until all of want has come, early and in this order.
+// requireEarly settles pages until all of want has arrived, early and in this order.
 func (s *tailSession) requireEarly(want []string) {
 	s.t.Helper()
 	var got []string
@@ -147,7 +149,7 @@ func (s *tailSession) requireEarly(want []string) {
 	require.Equal(s.t, want, got)
 }
 
-// awaitFollows waits until a new tail follows. It is told of nothing else but reason meanwhile.
+// awaitFollows waits until a new tail follows. Until then, only events with this reason may arrive.
 func (s *tailSession) awaitFollows(reason string) {
 	s.t.Helper()
 	for event := s.events.next(s.t); !event.Follows; event = s.events.next(s.t) {

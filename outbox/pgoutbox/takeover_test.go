@@ -29,20 +29,21 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// sessionsOfLeases are the backends that hold leases in this database.
+// sessionsOfLeases selects the backends that hold leases in this database.
 const sessionsOfLeases = `FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'
 	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 	AND pid IN (SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'leat %')`
 
-// longLease is a lease that no test waits for.
+// longLease returns a config with a lease that outlasts every test.
 func longLease() relay.Config {
 	return relay.Config{
 		Lease: 5 * time.Minute, PageSize: 10, PollMax: 50 * time.Millisecond, BackoffMax: time.Second, PublishTimeout: time.Second,
 	}
 }
 
-// TestO14_WhoLosesARaceAsksAgain: a claim that another one has beaten says when to ask again, as a look
-// does. A standby would sleep for a part of the lease while the winner dies.
+// TestO14_WhoLosesARaceAsksAgain: a claim that loses a race returns when to ask again, as a claim does
+// that finds the lease held. Otherwise a standby would sleep for a part of the lease while the winner
+// dies.
 func TestO14_WhoLosesARaceAsksAgain(t *testing.T) {
 	t.Parallel()
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -66,8 +67,8 @@ func TestO14_WhoLosesARaceAsksAgain(t *testing.T) {
 	}
 }
 
-// TestO14_StandbyTakesOverFromTheDead: the leader's session ends. A standby goes on in a moment,
-// and a lone relay begins anew.
+// TestO14_StandbyTakesOverFromTheDead: when the leader's session ends, a standby continues within moments,
+// and a relay without a standby starts again.
 func TestO14_StandbyTakesOverFromTheDead(t *testing.T) {
 	t.Parallel()
 	for _, relays := range []int{1, 2} {
@@ -94,7 +95,8 @@ func TestO14_StandbyTakesOverFromTheDead(t *testing.T) {
 	}
 }
 
-// mortals are relays whose process can die, as far as their database sees it.
+// mortals returns an outbox with a role of its own; die ends its sessions and prevents new ones, so that
+// to the database the process has died.
 func mortals(t *testing.T, db *testenv.Database) (ob *pgoutbox.Outbox, die func()) {
 	t.Helper()
 	role := pgx.Identifier{db.Name + "_mortal"}.Sanitize()
@@ -117,8 +119,8 @@ func mortals(t *testing.T, db *testenv.Database) (ob *pgoutbox.Outbox, die func(
 	}
 }
 
-// TestO14_FleetTakesOverFromTheDead: of relays that share slots, one ends without a word. The
-// other, which has its fair share, takes its slots in a moment.
+// TestO14_FleetTakesOverFromTheDead: of two relays that share slots, one dies without warning. The other
+// takes over its slots within moments, although it has its fair share already.
 //
 //leat:level 2
 func TestO14_FleetTakesOverFromTheDead(t *testing.T) {
@@ -145,7 +147,7 @@ func TestO14_FleetTakesOverFromTheDead(t *testing.T) {
 	require.Less(t, time.Since(died), 7*time.Second, "no lease has run out")
 }
 
-// killed returns the slots of a relay whose process has died, and waits until the server knows.
+// killed leaves the slots of a relay whose process has died, and returns once the server knows.
 func killed(t *testing.T, db *testenv.Database, slots int) {
 	t.Helper()
 	doomed, die := mortals(t, db)
@@ -155,8 +157,8 @@ func killed(t *testing.T, db *testenv.Database, slots int) {
 	require.Equal(t, slots, query1[int](t, db, "SELECT count(*) FROM leat.outbox_leases WHERE lease_until > clock_timestamp()"))
 }
 
-// TestO14_WhatTheDeadDoNotHoldUp: nobody waits for the lease of a dead relay: neither who removes
-// its group, who rebases it, who asks what either would do, nor relays that want other slots.
+// TestO14_WhatTheDeadDoNotHoldUp: nothing waits for the lease of a dead relay: removing its group,
+// rebasing it, the dry runs of both, and relays that want another number of slots.
 //
 //leat:level 2
 func TestO14_WhatTheDeadDoNotHoldUp(t *testing.T) {
@@ -207,8 +209,8 @@ func TestO14_WhatTheDeadDoNotHoldUp(t *testing.T) {
 	}
 }
 
-// TestO14_BehindAPoolerTheLeaseCounts: through a pooler in transaction mode a relay takes no lock
-// that the next user of its session would hold, and nobody asks whether it lives.
+// TestO14_BehindAPoolerTheLeaseCounts: through a pooler in transaction mode, a relay takes no lock, which
+// the next user of its session would hold. So no relay can check whether it lives, and its lease counts.
 func TestO14_BehindAPoolerTheLeaseCounts(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -222,8 +224,8 @@ func TestO14_BehindAPoolerTheLeaseCounts(t *testing.T) {
 	}
 }
 
-// TestO9_MarkedLeaseIsLocked: whenever a lease that is marked can be seen, the lock is there that
-// it speaks of. Else it could be taken from a relay that lives.
+// TestO9_MarkedLeaseIsLocked: whenever a marked lease is visible, its lock is held. Otherwise the lease
+// could be taken from a live relay.
 func TestO9_MarkedLeaseIsLocked(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -264,7 +266,7 @@ func TestO9_MarkedLeaseIsLocked(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// cutter ends a session that holds a lease in one of odds calls.
+// cutter ends a session that holds a lease, on average in one of odds calls.
 type cutter struct {
 	odds  int
 	db    *testenv.Database
@@ -284,7 +286,7 @@ func (s *cutter) chance(n int) int {
 	return s.rng.IntN(n)
 }
 
-// over reports whether there were enough cuts.
+// over reports whether there have been enough cuts.
 func (s *cutter) over() bool { return s.cuts.Load() >= s.until }
 
 func (s *cutter) maybe(ctx context.Context) {
@@ -298,7 +300,7 @@ func (s *cutter) maybe(ctx context.Context) {
 	_ = wait.For(ctx, time.Duration(s.chance(400))*time.Millisecond) // others may have begun
 }
 
-// cutSink delivers, with cuts in the middle of calls. The zombie goes on with its call.
+// cutSink delivers, with cuts in the middle of calls. The zombie continues its call.
 type cutSink struct {
 	driver.Sink
 	*cutter
@@ -316,8 +318,8 @@ func (s *cutSink) Send(ctx context.Context, records []outbox.Record) []outbox.Re
 	return append(results, s.Sink.Send(ctx, records[n:])...)
 }
 
-// cutExactSink is the same for a sink that keeps the position: a cut comes before the transaction or
-// behind it.
+// cutExactSink does the same for a sink that keeps the position: a cut comes before the transaction or
+// after it.
 type cutExactSink struct {
 	driver.TransactionalSink
 	*cutter
@@ -338,7 +340,7 @@ func (s *cutExactSink) SendWith(ctx context.Context, slot string, records []outb
 	return err
 }
 
-// sickSink fails every third time for the records of one key, which are set aside and tried again.
+// sickSink fails every third time for the records of one key, which are set aside and retried.
 type sickSink struct {
 	driver.Sink
 
@@ -367,10 +369,9 @@ func (s *sickSink) Send(ctx context.Context, records []outbox.Record) []outbox.R
 
 var takeoverCuts = flag.Int64("leat.cuts", 30, "cuts of TestO5_OrderThroughCuts, in each mode")
 
-// TestO5_OrderThroughCuts: sessions that hold leases end in the middle of pages, two relays take
-// over from each other, and the zombie goes on with its call. In each mode the first occurrences
-// of a key are in order, nothing is lost, and nobody waits for a lease. -leat.cuts=10000 is for
-// a night.
+// TestO5_OrderThroughCuts: sessions that hold leases are ended in the middle of pages, two relays take
+// over from each other, and the zombie continues its call. In each mode the first occurrences of a key are
+// in order, nothing is lost, and no relay waits for a lease. -leat.cuts=10000 makes it run for a night.
 //
 //leat:level 4
 func TestO5_OrderThroughCuts(t *testing.T) {
@@ -435,8 +436,8 @@ func TestO5_OrderThroughCuts(t *testing.T) {
 	}
 }
 
-// TestR12_ExactThroughCuts is TestO5_OrderThroughCuts with exactly once: readers of committed records
-// see each message once, in the order of its key.
+// TestR12_ExactThroughCuts is TestO5_OrderThroughCuts with exactly-once delivery: readers of committed
+// records see each message once, in the order of its key.
 //
 //leat:level 4
 func TestR12_ExactThroughCuts(t *testing.T) {

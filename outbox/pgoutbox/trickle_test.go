@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestTrickle_SharesMemory: messages that come one at a time share the memory that is cut
-// for them. It does not run beside other tests, since it counts what the process allocates.
+// TestTrickle_SharesMemory: messages that arrive one at a time share one slab of memory. The test does not
+// run in parallel with others, since it counts what the process allocates.
 func TestTrickle_SharesMemory(t *testing.T) { //nolint:paralleltest // see above
 	const windows, most = 100, 16 << 10 // most of it is what the messages cost to enqueue
 	ob, _ := newOutbox(t, pgoutbox.Config{})
@@ -31,9 +31,8 @@ func TestTrickle_SharesMemory(t *testing.T) { //nolint:paralleltest // see above
 	require.Less(t, (after.TotalAlloc-before.TotalAlloc)/windows, uint64(most), "bytes a message")
 }
 
-// TestTrickle_PlansOnce: the pages of a relay are planned once a connection, on fresh
-// statistics, of few ranges and of many. The negative control is a connection that is
-// not set up as a relay's.
+// TestTrickle_PlansOnce: the pages of a relay are planned once per connection, on fresh statistics, with
+// few ranges and with many. The negative control is a connection that is not set up like a relay's.
 func TestTrickle_PlansOnce(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})

@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// step is what a function of InTx does.
+// step is one thing that a function of InTx does.
 type step struct {
 	name string
 	do   func(ctx context.Context, ob *pgoutbox.Outbox, tx pgx.Tx, n int) error
@@ -39,7 +39,7 @@ func enqueues(ctx context.Context, ob *pgoutbox.Outbox, tx pgx.Tx, n int) error 
 	return ob.Enqueue(ctx, tx, keyed(fmt.Sprintf("k%d", n%3), fmt.Sprint("message-", n))...)
 }
 
-// nested does inner in a savepoint of pgx, and ends it.
+// nested returns a step that does inner in a pgx savepoint, and ends it with end.
 func nested(name string, end func(pgx.Tx, context.Context) error, inner ...step) step {
 	return step{name, func(ctx context.Context, ob *pgoutbox.Outbox, tx pgx.Tx, n int) error {
 		sp, err := tx.Begin(ctx)
@@ -57,7 +57,7 @@ func nested(name string, end func(pgx.Tx, context.Context) error, inner ...step)
 
 func steps() []step { return slices.Concat(statements(), queries(), wholes()) }
 
-// statements are steps of one statement, and what is enqueued.
+// statements returns steps that run a statement, and one that enqueues.
 func statements() []step {
 	put := step{"enqueue", enqueues}
 	insert := execs("insert", "INSERT INTO unit_rows VALUES ($1)")
@@ -80,7 +80,7 @@ func statements() []step {
 	}
 }
 
-// queries are steps that return rows.
+// queries returns steps that return rows.
 func queries() []step {
 	return []step{
 		{"reads all", func(ctx context.Context, _ *pgoutbox.Outbox, tx pgx.Tx, n int) error {
@@ -138,7 +138,7 @@ func queries() []step {
 	}
 }
 
-// wholes are steps that settle a unit, and those that end it.
+// wholes returns steps that cannot be deferred, and steps that end the transaction.
 func wholes() []step {
 	put, insert := step{"enqueue", enqueues}, execs("insert", "INSERT INTO unit_rows VALUES ($1)")
 	return []step{
@@ -188,13 +188,13 @@ func unitPool(ctx context.Context) *pgxpool.Pool {
 	return pool
 }
 
-// outcome is what a transaction has left, and how it ended.
+// outcome holds what a transaction has left in the tables, and how it ended.
 type outcome struct {
 	Rows, Messages, Delayed, Other, Texts string
 	Err                                   string
 }
 
-// run runs the steps, of which those in swallow have their errors ignored.
+// run runs the steps in one transaction. Errors of the steps marked in swallow are ignored.
 func (o *outcome) run(ctx context.Context, ob *pgoutbox.Outbox, all []step, swallow []bool, at int) {
 	var texts []string
 	err := ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -210,7 +210,7 @@ func (o *outcome) run(ctx context.Context, ob *pgoutbox.Outbox, all []step, swal
 	o.Texts, o.Err = strings.Join(texts, "\n"), class(err)
 }
 
-// class returns what must be equal of an error.
+// class returns the part of an error that must be equal in both ways.
 func class(err error) string {
 	for _, known := range []error{
 		outbox.ErrInvalidMessage, outbox.ErrNotInTransaction, outbox.ErrCommitUnknown,
@@ -247,8 +247,8 @@ func (o *outcome) look(ctx context.Context, t require.TestingT, db *testenv.Data
 	require.NoError(t, err)
 }
 
-// TestO1_InTxSparesTripsOnly: whatever a function of InTx does, it sees the same errors, and leaves
-// the same rows and messages, as in a transaction that spares no round trip.
+// TestO1_InTxSparesTripsOnly: whatever a function of InTx does, it sees the same errors, and leaves the
+// same rows and messages, as in a transaction without saved round trips.
 func TestO1_InTxSparesTripsOnly(t *testing.T) {
 	t.Parallel()
 	_, db := newOutbox(t, pgoutbox.Config{})
@@ -300,8 +300,8 @@ func TestO1_InTxSparesTripsOnly(t *testing.T) {
 	})
 }
 
-// TestO1_InTxCancelledWhileItWaits: a transaction whose COMMIT waits for a key, and whose caller
-// gives up, has not committed, and does not later.
+// TestO1_InTxCancelledWhileItWaits: a COMMIT waits for a key, and its caller gives up. The transaction has
+// not committed, and does not commit later.
 func TestO1_InTxCancelledWhileItWaits(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -330,8 +330,8 @@ func TestO1_InTxCancelledWhileItWaits(t *testing.T) {
 	require.Equal(t, 3, stored(t, db))
 }
 
-// TestO1_InTxRowsThatAreSuppressed: a trigger that keeps the message out of the table keeps the
-// transaction from its COMMIT.
+// TestO1_InTxRowsThatAreSuppressed: if a trigger suppresses the message's row, the transaction is not
+// committed.
 func TestO1_InTxRowsThatAreSuppressed(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -349,7 +349,7 @@ func TestO1_InTxRowsThatAreSuppressed(t *testing.T) {
 	require.Zero(t, query1[int](t, db, "SELECT count(*) FROM orders"))
 }
 
-// TestO4_InTxKeepsPayloads: whoever uses a buffer again before the commit changes no message.
+// TestO4_InTxKeepsPayloads: reusing a buffer before the commit changes no message.
 func TestO4_InTxKeepsPayloads(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -371,8 +371,8 @@ func TestO4_InTxKeepsPayloads(t *testing.T) {
 		"SELECT string_agg(convert_from(payload, 'UTF8') || '/' || (headers->>'n'), ' ' ORDER BY seq) FROM leat.outbox WHERE seq > 1"))
 }
 
-// TestO1_LostAnswerBehindAnInsert: what is inserted before COMMIT, as delayed messages are, leaves
-// the answer to COMMIT as unknown as any other.
+// TestO1_LostAnswerBehindAnInsert: if rows are inserted in the trip of COMMIT, as delayed messages are, a
+// lost answer leaves the outcome as unknown as any other.
 func TestO1_LostAnswerBehindAnInsert(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -388,8 +388,8 @@ func TestO1_LostAnswerBehindAnInsert(t *testing.T) {
 	require.Equal(t, 2, s.placed())
 }
 
-// TestO1_InBatchRowsThatAreSuppressed: a trigger that keeps a message out of its table keeps the
-// whole batch from its commit.
+// TestO1_InBatchRowsThatAreSuppressed: if a trigger suppresses a message's row, the whole batch is not
+// committed.
 func TestO1_InBatchRowsThatAreSuppressed(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

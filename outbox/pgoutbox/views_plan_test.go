@@ -13,9 +13,9 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO15_ViewsArePlannedCheap: what an operator looks at on a million rows costs milliseconds:
-// it touches a few pages, and it is not compiled, which took seconds, since the planner
-// knows that it is cheap. It is run as a role that may read the views alone. D7.
+// TestO15_ViewsArePlannedCheap: an operator's queries on a million rows take milliseconds. They touch a
+// few pages and are not JIT-compiled, which used to take seconds, since the planner knows that they are
+// cheap. They run as a role that may only read the views. D7.
 //
 //leat:level 4
 func TestO15_ViewsArePlannedCheap(t *testing.T) {
@@ -56,13 +56,13 @@ func TestO15_ViewsArePlannedCheap(t *testing.T) {
 	require.Equal(t, "800000 t", query1[string](t, db, "SELECT concat_ws(' ', pending, lag > interval '0') FROM leat.outbox_status WHERE relay_group = 'behind'"))
 }
 
-// executed is an executed plan, and what compiling it took.
+// executed is an executed plan, with the time that JIT compilation took.
 type executed struct {
 	Plan node
 	JIT  json.RawMessage
 }
 
-// explainAll runs sql for the role of ob, with the server's own settings.
+// explainAll explains sql as the role of ob, with the server's own settings.
 func explainAll(t *testing.T, ob *pgoutbox.Outbox, sql string) executed {
 	t.Helper()
 	var plans []executed
@@ -79,8 +79,7 @@ func explainAll(t *testing.T, ob *pgoutbox.Outbox, sql string) executed {
 	return plans[0]
 }
 
-// TestStats_RowsAreCountedOnce: ANALYZE of the log counts its rows for the whole and for each
-// range.
+// TestStats_RowsAreCountedOnce: ANALYZE of the log counts rows for the log as a whole and for each range.
 func TestStats_RowsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -89,8 +88,7 @@ func TestStats_RowsAreCountedOnce(t *testing.T) {
 	require.EqualValues(t, 20, statsOf(t, ob).Rows)
 }
 
-// TestStats_ClosedRanges: numbers that were never drawn, since a range was closed, are not
-// backlog.
+// TestStats_ClosedRanges: numbers that were skipped when a range was closed do not count as backlog.
 func TestStats_ClosedRanges(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

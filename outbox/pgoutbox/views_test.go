@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// pending returns the payloads that the view says group has not settled.
+// pending returns the payloads that, according to the view, group has not settled.
 func pending(t *testing.T, db *testenv.Database, group string) []string {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), `
@@ -23,7 +23,7 @@ func pending(t *testing.T, db *testenv.Database, group string) []string {
 	return all
 }
 
-// TestViews: what people see with psql is what a relay would still send.
+// TestViews: what the views show in psql is what a relay would still send.
 func TestViews(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -62,7 +62,8 @@ func TestViews(t *testing.T) {
 	require.Zero(t, query1[int](t, db, status, g))
 }
 
-// TestViews_WhatIsSetAside: a destination without its queue has a lag of 0 and nothing pending, and yet shows.
+// TestViews_WhatIsSetAside: when everything is set aside, pending and lag are empty, but held and held_lag
+// show it.
 func TestViews_WhatIsSetAside(t *testing.T) {
 	t.Parallel()
 	h := newHolding(t)
@@ -72,7 +73,7 @@ func TestViews_WhatIsSetAside(t *testing.T) {
 	require.True(t, query1[bool](t, h.db, "SELECT held = 2 AND held_lag > interval '0' AND pending = 0 AND lag IS NULL FROM leat.outbox_status"))
 }
 
-// TestViews_PendingColumns shows a message as a person would look for it.
+// TestViews_PendingColumns looks a message up as a person would.
 func TestViews_PendingColumns(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -86,8 +87,7 @@ func TestViews_PendingColumns(t *testing.T) {
 		"SELECT concat_ws(' ', id, topic, key, type, payload_bytes) FROM leat.outbox_pending"))
 }
 
-// TestViews_Slots: each message is pending in one slot, also while the slots are
-// being changed.
+// TestViews_Slots: each message is pending in exactly one slot, even while the slots are being changed.
 func TestViews_Slots(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

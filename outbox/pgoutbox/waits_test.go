@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestWaits_NameTheHolder: a commit that was forgotten elsewhere makes the next writer of the key
-// wait. Its error names the key and the backend.
+// TestWaits_NameTheHolder: a transaction that was left open elsewhere makes the next writer of the key
+// wait. The writer's error names the key and the backend.
 func TestWaits_NameTheHolder(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -63,7 +63,7 @@ func TestWaits_NameTheHolder(t *testing.T) {
 	}
 }
 
-// TestWaits_Warn: without a deadline the log says it while the call waits, once.
+// TestWaits_Warn: without a deadline, the same is logged once while the call waits.
 func TestWaits_Warn(t *testing.T) {
 	t.Parallel()
 	log := testenv.NewLog()

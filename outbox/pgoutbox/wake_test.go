@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// never is a poll that no test waits for.
+// never is a poll interval that outlasts every test.
 const never = time.Hour
 
 // runNotifier runs ob's notifier until the test ends.
@@ -33,7 +33,7 @@ func runNotifier(t *testing.T, ob *pgoutbox.Outbox) {
 	})
 }
 
-// elsewhere is ob's outbox as another process has it.
+// elsewhere returns the outbox of db as another process would open it.
 func elsewhere(t *testing.T, db *testenv.Database, cfg pgoutbox.Config) *pgoutbox.Outbox {
 	t.Helper()
 	ob, err := pgoutbox.New(db.Pool, cfg)
@@ -41,7 +41,7 @@ func elsewhere(t *testing.T, db *testenv.Database, cfg pgoutbox.Config) *pgoutbo
 	return ob
 }
 
-// connections is the number of the database's connections called name.
+// connections returns the number of the database's connections with that application_name.
 func connections(t *testing.T, db *testenv.Database, name string) int {
 	t.Helper()
 	return query1[int](t, db,
@@ -57,9 +57,8 @@ func awaitListening(t *testing.T, db *testenv.Database) {
 	})
 }
 
-// TestWake_ReachesARelayElsewhere: a relay that all but never polls notices the
-// commits of another process, after its connection and the notifier's were cut,
-// too.
+// TestWake_ReachesARelayElsewhere: a relay that hardly ever polls notices the commits of another process,
+// even after its connection and the notifier's were cut.
 func TestWake_ReachesARelayElsewhere(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -84,8 +83,8 @@ func TestWake_ReachesARelayElsewhere(t *testing.T) {
 	require.NoError(t, run.stop())
 }
 
-// TestWake_NotInTheBusinessTransaction: a commit notifies nobody by itself, and
-// the notifier sends no more than one notification an interval.
+// TestWake_NotInTheBusinessTransaction: a commit sends no notification itself, and the notifier sends at
+// most one per interval.
 func TestWake_NotInTheBusinessTransaction(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{NotifyInterval: never / 60})
@@ -116,8 +115,7 @@ func TestWake_NotInTheBusinessTransaction(t *testing.T) {
 	require.Equal(t, "marker", got.Channel)
 }
 
-// TestO13_Connections: what a relay uses is what the documentation says, and
-// nothing of it is left.
+// TestO13_Connections: a relay uses the connections that the documentation says, and leaves none behind.
 func TestO13_Connections(t *testing.T) {
 	t.Parallel()
 	for _, noListen := range []bool{false, true} {
@@ -149,7 +147,7 @@ func TestO13_Connections(t *testing.T) {
 	}
 }
 
-// TestWake_Channel: names are stable, fit, and tell outboxes apart.
+// TestWake_Channel: channel names are stable, short enough, and different for different outboxes.
 func TestWake_Channel(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "leat/leat/outbox", pgoutbox.Channel("leat", "outbox"))
@@ -166,8 +164,7 @@ func TestWake_Channel(t *testing.T) {
 	require.ErrorIs(t, err, outbox.ErrInvalidConfig)
 }
 
-// TestO2_WakesAreNeverNeeded: with the doorbell broken at every moment, polling
-// finds everything.
+// TestO2_WakesAreNeverNeeded: with wakes failing at every point, polling finds everything.
 func TestO2_WakesAreNeverNeeded(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// relayed is an outbox that has had five messages relayed.
+// relayed returns an outbox with five relayed messages.
 func relayed(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	t.Helper()
 	ob, db := smallRanges(t)
@@ -25,8 +25,8 @@ func relayed(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	return ob, db
 }
 
-// requireProblem requires that status and Stats count all that the log holds, and that
-// maintenance deletes nothing (D2, D8).
+// requireProblem requires that status and Stats count everything in the log, and that maintenance deletes
+// nothing (D2, D8).
 func requireProblem(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, problem string, waiting int) {
 	t.Helper()
 	slot := statsOf(t, ob).Groups[0].Slots[0]
@@ -48,8 +48,8 @@ func requireProblem(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, pro
 	require.Equal(t, waiting, stored(t, db))
 }
 
-// TestO2_TruncatedLogIsRefused: D3, D8: numbers began anew while no relay ran, and have
-// passed the position since.
+// TestO2_TruncatedLogIsRefused: D3, D8: the numbers began anew while no relay was running, and have passed
+// the position since.
 func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -69,8 +69,8 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
 }
 
-// TestO2_NumbersThatBeganAnewAreRefused: D3: the sequence was set back by hand, which
-// leaves its file in place. What the log holds then contradicts the position.
+// TestO2_NumbersThatBeganAnewAreRefused: D3: the sequence was set back by hand, which leaves its file in
+// place. The rows of the log then contradict the position.
 func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{
@@ -92,9 +92,8 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	}
 }
 
-// TestO2_SequenceSetBackIsSeenWithoutARelay: numbers that were rolled back are given out
-// again, and have passed the position since. Those who look see it, and maintenance deletes
-// nothing.
+// TestO2_SequenceSetBackIsSeenWithoutARelay: numbers that were rolled back are given out again, and have
+// passed the position since. Operators see it without a relay, and maintenance deletes nothing.
 func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -117,9 +116,9 @@ func TestO2_SequenceSetBackIsSeenWithoutARelay(t *testing.T) {
 	require.Empty(t, statsOf(t, ob).Groups[0].Slots[0].Problem)
 }
 
-// TestO5_SequenceSetBackUnderAnOpenTransaction: the row of a transaction that was open when
-// the sequence was set back has a higher number than the next one of its key, and both are
-// in one window. No row is below a floor, so that all would be read, in the wrong order.
+// TestO5_SequenceSetBackUnderAnOpenTransaction: a row of a transaction that was open when the sequence was
+// set back has a higher number than the next row of its key, and both are in one window. Neither is below
+// a floor, so both would be read, in the wrong order.
 func TestO5_SequenceSetBackUnderAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -137,8 +136,7 @@ func TestO5_SequenceSetBackUnderAnOpenTransaction(t *testing.T) {
 	require.NoError(t, s.Release(t.Context()))
 }
 
-// TestO2_TruncateUnderARelay: D3: a relay that runs notices it, whatever the numbers
-// have come to.
+// TestO2_TruncateUnderARelay: D3: a running relay notices it, whatever numbers the sequence has reached.
 func TestO2_TruncateUnderARelay(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -154,8 +152,7 @@ func TestO2_TruncateUnderARelay(t *testing.T) {
 	refused(t, err, basis.ErrLogRestarted)
 }
 
-// TestO2_NumbersThatBeganHigher: D3: no row contradicts the position, but the sequence is
-// another one.
+// TestO2_NumbersThatBeganHigher: D3: no row contradicts the position, but the sequence is a different one.
 func TestO2_NumbersThatBeganHigher(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -168,8 +165,8 @@ func TestO2_NumbersThatBeganHigher(t *testing.T) {
 	refused(t, source(t, ob, "").Check(t.Context()), basis.ErrLogRestarted)
 }
 
-// TestO2_PlainTruncate: D3: without RESTART IDENTITY the numbers go on, and so does the
-// relay. What was waiting is gone, by the act of an operator.
+// TestO2_PlainTruncate: D3: without RESTART IDENTITY the numbers continue, and so does the relay. The
+// waiting messages are gone, as the operator wanted.
 func TestO2_PlainTruncate(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -180,8 +177,7 @@ func TestO2_PlainTruncate(t *testing.T) {
 	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO2_SameLogAfterUpkeep: D3: what operators do to a log in good order changes nothing
-// of what a position means.
+// TestO2_SameLogAfterUpkeep: D3: ordinary upkeep of a log does not change the meaning of a position.
 func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -195,8 +191,7 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	require.Equal(t, []string{"f"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }
 
-// TestO2_PositionWithoutANote: D3: a position without a note of its log is
-// taken over once.
+// TestO2_PositionWithoutANote: D3: a position that does not identify its log is adopted once.
 func TestO2_PositionWithoutANote(t *testing.T) {
 	t.Parallel()
 	ob, db := relayed(t)
@@ -210,8 +205,8 @@ func TestO2_PositionWithoutANote(t *testing.T) {
 	refused(t, source(t, ob, "").Check(t.Context()), basis.ErrLogRestarted)
 }
 
-// TestO2_NobodyDeletesByAForeignPosition: D2, D8: after a restore into another cluster,
-// if relays refuse, also for a group that is past its greatest lag.
+// TestO2_NobodyDeletesByAForeignPosition: D2, D8: after a restore into another cluster, while relays
+// refuse to run, maintenance deletes nothing, even for a group that is past its greatest lag.
 func TestO2_NobodyDeletesByAForeignPosition(t *testing.T) {
 	t.Parallel()
 	for fact, spoil := range map[*basis.FactError]string{

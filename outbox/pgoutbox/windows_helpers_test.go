@@ -21,8 +21,7 @@ type sized struct {
 
 func byteReader(s string) io.Reader { return strings.NewReader(s) }
 
-// dropRole removes a role, which belongs to the cluster and not to the test's
-// database.
+// dropRole removes a role. A role belongs to the cluster and is not removed with the test's database.
 func dropRole(t *testing.T, db *testenv.Database, role string) {
 	t.Helper()
 	_, err := db.Pool.Exec(context.Background(), `DROP OWNED BY "`+role+`"; DROP ROLE "`+role+`"`)

@@ -8,8 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// TestO2_SavepointsAcrossWindows: rows carry the number of the whole
-// transaction, whatever savepoint wrote them.
+// TestO2_SavepointsAcrossWindows: rows carry the transaction's xid, whichever savepoint wrote them.
 func TestO2_SavepointsAcrossWindows(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -26,7 +25,7 @@ func TestO2_SavepointsAcrossWindows(t *testing.T) {
 	require.Equal(t, []string{"before", "after", "kept"}, payloads(readAll(t, s, 1)))
 }
 
-// TestO2_ManySavepoints overflows what a snapshot can list of subtransactions.
+// TestO2_ManySavepoints uses more subtransactions than a snapshot can list.
 func TestO2_ManySavepoints(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -41,8 +40,8 @@ func TestO2_ManySavepoints(t *testing.T) {
 	require.Len(t, readAll(t, s, 7), 100)
 }
 
-// TestO2_PreparedTransactionAcrossWindows: a transaction that was prepared is
-// neither read, skipped nor waited for.
+// TestO2_PreparedTransactionAcrossWindows: a prepared transaction is not read, not skipped and not waited
+// for.
 func TestO2_PreparedTransactionAcrossWindows(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -60,8 +59,7 @@ func TestO2_PreparedTransactionAcrossWindows(t *testing.T) {
 	require.Equal(t, []string{"kept"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO2_XidDrawnLongBeforeTheRow: other work drew the transaction's xid many
-// windows ago.
+// TestO2_XidDrawnLongBeforeTheRow: the transaction drew its xid for other work many windows ago.
 func TestO2_XidDrawnLongBeforeTheRow(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -80,7 +78,7 @@ func TestO2_XidDrawnLongBeforeTheRow(t *testing.T) {
 	require.Equal(t, []string{"first", "second"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO2_CopyIsRead: COPY computes the defaults like INSERT.
+// TestO2_CopyIsRead: COPY fills in column defaults as INSERT does.
 func TestO2_CopyIsRead(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -93,8 +91,8 @@ func TestO2_CopyIsRead(t *testing.T) {
 	require.Equal(t, []string{"copied"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO2_ProducersCannotForgeTheXid: an explicit xid of the past would be
-// accepted and never read, so producers get INSERT on the payload columns only.
+// TestO2_ProducersCannotForgeTheXid: a row with an explicit xid of the past would be accepted and never
+// read, so producers get INSERT on the payload columns only.
 func TestO2_ProducersCannotForgeTheXid(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -119,8 +117,7 @@ func TestO2_ProducersCannotForgeTheXid(t *testing.T) {
 	require.Equal(t, []string{"as a producer"}, payloads(readAll(t, s, 10)))
 }
 
-// TestO2_EverySizeOfPage reads the same windows, with early rows and late ones,
-// in pages of every size.
+// TestO2_EverySizeOfPage reads the same windows, with early and late rows, in pages of every size.
 func TestO2_EverySizeOfPage(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})

@@ -17,9 +17,8 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// strangers returns databases that are not ob's: one without an outbox, one with
-// another outbox of the same name, and one that was cloned from the same template
-// as ob's, its instance id included.
+// strangers returns databases other than ob's: one without an outbox, one with another outbox of the same
+// name, and one that was cloned from the same template as ob's, including its instance id.
 func strangers(t *testing.T) map[string]*testenv.Database {
 	t.Helper()
 	empty, other := testenv.Postgres(t), testenv.Postgres(t)
@@ -27,8 +26,7 @@ func strangers(t *testing.T) map[string]*testenv.Database {
 	return map[string]*testenv.Database{"empty": empty, "other": other, "clone": testenv.Postgres(t, migrated())}
 }
 
-// TestO1_WrongDatabaseIsRefused: through every way in, and nothing is written
-// there.
+// TestO1_WrongDatabaseIsRefused: every way in refuses a wrong database and writes nothing there.
 func TestO1_WrongDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, open := range entries() {
@@ -60,8 +58,9 @@ func TestO1_WrongDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestO1_AConnectionIsComparedOnce: what a transaction of database/sql compares to find out where it
-// is, later ones on its connection need not find. That of a pgx pool is known by its address.
+// TestO1_AConnectionIsComparedOnce: once a transaction of database/sql has found out which database it is
+// in, later ones on its connection need not ask again. A connection of a pgx pool is recognized by its
+// address.
 func TestO1_AConnectionIsComparedOnce(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"New", "NewSQL"} {
@@ -94,8 +93,8 @@ func TestO1_AConnectionIsComparedOnce(t *testing.T) {
 	}
 }
 
-// TestO1_OtherAddressOfTheSameDatabase is accepted: it is the outbox that
-// counts, not how the connection found it.
+// TestO1_OtherAddressOfTheSameDatabase: another address of the same database is accepted: what counts is
+// the outbox, not how the connection reached it.
 func TestO1_OtherAddressOfTheSameDatabase(t *testing.T) {
 	t.Parallel()
 	ob, db := newOutbox(t, pgoutbox.Config{})
@@ -119,7 +118,7 @@ func TestO1_OtherAddressOfTheSameDatabase(t *testing.T) {
 	require.Equal(t, 2, stored(t, db))
 }
 
-// TestO1_NotMigratedIsSaid names what is missing.
+// TestO1_NotMigratedIsSaid: the error names what is missing.
 func TestO1_NotMigratedIsSaid(t *testing.T) {
 	t.Parallel()
 	db := testenv.Postgres(t)
@@ -135,8 +134,8 @@ func TestO1_NotMigratedIsSaid(t *testing.T) {
 	require.Equal(t, admin.SchemaStatus{Current: 0, Latest: 1}, st)
 }
 
-// TestO1_SuppressedRows: a trigger that suppresses rows is named as such, and not taken for
-// another database.
+// TestO1_SuppressedRows: the error names a trigger that suppresses rows, and is not that of a wrong
+// database.
 func TestO1_SuppressedRows(t *testing.T) {
 	t.Parallel()
 	for name, open := range entries() {
