@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestC22_SDKReadsStructuredMode: C22. CloudEvents' own SDK reads what is sent.
+// TestC22_SDKReadsStructuredMode: C22. The SDK of CloudEvents reads what leat sends.
 //
 //leat:level 0
 func TestC22_SDKReadsStructuredMode(t *testing.T) {
@@ -41,7 +41,7 @@ func TestC22_SDKReadsStructuredMode(t *testing.T) {
 	}
 }
 
-// TestC23_SDKWritesStructuredMode: C23. What the SDK sends is read.
+// TestC23_SDKWritesStructuredMode: C23. leat reads what the SDK sends.
 //
 //leat:level 0
 func TestC23_SDKWritesStructuredMode(t *testing.T) {
@@ -69,14 +69,14 @@ func TestC23_SDKWritesStructuredMode(t *testing.T) {
 	}
 }
 
-// tinkKeys has one key of Tink's.
+// tinkKeys provides one Tink key.
 type tinkKeys struct{ tink.AEAD }
 
 func (k tinkKeys) Current(context.Context, string) (string, content.AEAD, error) { return "k", k, nil }
 
 func (k tinkKeys) Key(context.Context, string) (content.AEAD, error) { return k, nil }
 
-// TestC25_Tink: C25. A key of Tink's is an AEAD as it is.
+// TestC25_Tink: C25. A Tink key can be used as an AEAD as it is.
 //
 //leat:level 0
 func TestC25_Tink(t *testing.T) {

@@ -20,10 +20,10 @@ import (
 
 const benchLanes = 64
 
-// BenchmarkNATS sends pages of 500 records of 512 bytes to JetStream in turns: through wmsink, through natssink, with
-// the bare client as natssink does, and piped, where the server itself refuses what does not
-// follow the record before. Metrics are records a second; those with -x-wmsink are by that of wmsink, and x-bare
-// is that of natssink by that of the bare client.
+// BenchmarkNATS sends pages of 500 records of 512 bytes to JetStream, in turn through wmsink, through
+// natssink, with the bare client in the way natssink uses it, and piped, where the server itself refuses a
+// record that does not follow the one before. The metrics are records per second. Those with -x-wmsink are
+// relative to wmsink, and x-bare is natssink relative to the bare client.
 func BenchmarkNATS(b *testing.B) {
 	for _, keys := range []int{10, 500} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { benchNATS(b, keys) })
@@ -103,7 +103,7 @@ func natsMessage(r *outbox.Record) *nats.Msg {
 	return m
 }
 
-// bareNATS has one record of each key under way, 256 at most.
+// bareNATS keeps one record of each key in flight, 256 at most.
 func bareNATS(js nats.JetStreamContext, records []outbox.Record, keys int) error {
 	var under []nats.PubAckFuture
 	for i := range records {
@@ -121,7 +121,7 @@ func bareNATS(js nats.JetStreamContext, records []outbox.Record, keys int) error
 	return acked(under)
 }
 
-// pipedNATS has the whole page under way: each record is refused unless it follows the one before.
+// pipedNATS keeps the whole page in flight: the server refuses a record unless it follows the one before.
 func pipedNATS(js nats.JetStreamContext, records []outbox.Record) error {
 	var under []nats.PubAckFuture
 	for i := range records {

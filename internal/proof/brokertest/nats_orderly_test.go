@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// orderly ends subscriptions of watermill-nats in an order in which it does not panic. Alone it closes a
-// subscription's channel as soon as its context ends, and goes on with messages that it sends on that channel. So
-// each subscription has a subscriber of its own, which is closed instead, when no message is on its way.
+// orderly ends subscriptions of watermill-nats in an order that avoids a panic. On its own, watermill-nats
+// closes a subscription's channel as soon as its context ends, and still sends the remaining messages on
+// that channel. So each subscription gets a subscriber of its own, which is closed instead, at a time when
+// no message is between the broker and the channel.
 type orderly struct {
 	open    func(wmjetstream.Unmarshaler) (*wmjetstream.Subscriber, error)
 	first   *wmjetstream.Subscriber // makes streams
@@ -74,10 +75,10 @@ func (s *orderly) Subscribe(ctx context.Context, topic string) (<-chan *message.
 	return out, nil
 }
 
-// turn is taken while a message is on its way from the broker to the channel.
+// turn is held while a message is on its way from the broker to the channel.
 type turn struct{ taken, over chan struct{} }
 
-// Unmarshal is where a message's way begins.
+// Unmarshal takes the turn, since every message passes it first.
 func (t turn) Unmarshal(m jetstream.Msg) (*message.Message, error) {
 	select {
 	case t.taken <- struct{}{}:

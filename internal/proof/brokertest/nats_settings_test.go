@@ -68,7 +68,7 @@ func receive(t *testing.T, messages <-chan *message.Message) *message.Message {
 	}
 }
 
-// acknowledged waits until the server believes that the first message is done with.
+// acknowledged waits until the server counts the first message as acknowledged.
 func acknowledged(t *testing.T, js nats.JetStreamContext) {
 	t.Helper()
 	require.Eventually(t, func() bool {

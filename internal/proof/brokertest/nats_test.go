@@ -31,7 +31,8 @@ func natsServer(tb testing.TB) string {
 	return s.ClientURL()
 }
 
-// oneAtATime has a group keep its position and read in order: a message comes when the last one is acked.
+// oneAtATime makes a group keep its position and read in order: a message is delivered once the previous
+// one is acked.
 func oneAtATime(group string) wmjetstream.ResourceInitializer {
 	return func(ctx context.Context, js jetstream.JetStream, topic string) (jetstream.Consumer, func(context.Context, watermill.LoggerAdapter), error) {
 		consumer, err := js.CreateOrUpdateConsumer(ctx, topic, jetstream.ConsumerConfig{

@@ -24,14 +24,15 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// patience bounds what a test waits for; none of them measures time.
+// patience limits every wait of a test. No test measures time.
 const patience = 60 * time.Second
 
 // connect returns a publisher and a subscriber of a consumer group.
 type connect func(t *testing.T, group string) (message.Publisher, message.Subscriber)
 
-// run runs Watermill's suite, with what f says of the broker and the demand that each message is delivered
-// once although it is published twice.
+// run runs Watermill's suite with the broker's features f. It also demands that each message is delivered
+// once although it is published twice. oneByOne is set if the subscriber waits for the ack of each
+// message.
 func run(t *testing.T, f tests.Features, oneByOne bool, to connect) {
 	t.Helper()
 	t.Run("control", func(t *testing.T) { twiceWithout(t, to) })
@@ -47,7 +48,7 @@ func run(t *testing.T, f tests.Features, oneByOne bool, to connect) {
 	tests.TestPubSub(t, f, func(t *testing.T) (message.Publisher, message.Subscriber) { return group(t, "all") }, group)
 }
 
-// twiceWithout: without an inbox each message comes twice.
+// twiceWithout is the control: without an inbox each message arrives twice.
 func twiceWithout(t *testing.T, to connect) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

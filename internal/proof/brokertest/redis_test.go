@@ -45,7 +45,8 @@ func TestRedis(t *testing.T) {
 	run(t, tests.Features{GuaranteedOrderWithSingleSubscriber: true}, false, streamOf(addr))
 }
 
-// TestRedissinkIsReadByWatermill: its subscriber reads what redissink writes, whatever the headers' sizes.
+// TestRedissinkIsReadByWatermill: Watermill's subscriber reads what redissink writes, whatever the size of
+// the headers.
 func TestRedissinkIsReadByWatermill(t *testing.T) {
 	t.Parallel()
 	addr := testenv.PrivateRedis(t, nil).Addr

@@ -29,7 +29,7 @@ func tableOf(db sql.Beginner, schema sql.SchemaAdapter, offsets sql.OffsetsAdapt
 	}
 }
 
-// inTurn: subscribers of a group lock its position, so that they read in order, one after the other.
+// inTurn: subscribers of a group lock its position, so they read in order, one at a time.
 var inTurn = tests.Features{GuaranteedOrder: true}
 
 //leat:level 2

@@ -30,7 +30,8 @@ func (p twice) Publish(topic string, messages ...*message.Message) error {
 	return p.Publisher.Publish(topic, all...)
 }
 
-// once hands on what an inbox lets through. It acks and nacks as Watermill's router does.
+// once is a subscriber that delivers only the messages that an inbox lets through. It acks and nacks as
+// Watermill's router does.
 type once struct {
 	message.Subscriber
 
@@ -46,7 +47,7 @@ type once struct {
 	running sync.WaitGroup
 }
 
-// newOnce returns what hands on the messages that group, whose memory is store, gets for the first time.
+// newOnce returns a subscriber that delivers each message of from once to group. store is its memory.
 func newOnce(from message.Subscriber, group string, store *meminbox.Store, oneByOne bool) *once {
 	return &once{Subscriber: from, Group: group, Store: store, OneByOne: oneByOne, closing: make(chan struct{})}
 }
@@ -59,7 +60,7 @@ func (s *once) SubscribeInitialize(topic string) error {
 	return nil
 }
 
-// Close gives back what nobody has acked, and returns when all channels are closed.
+// Close returns unacknowledged messages to the broker, and waits until all channels are closed.
 func (s *once) Close() error {
 	s.once.Do(func() { close(s.closing) })
 	err := s.Subscriber.Close()
@@ -109,7 +110,7 @@ func settle(m *message.Message, handle message.HandlerFunc) {
 	m.Ack()
 }
 
-// deliver gives m to the reader of out, and waits for what it says.
+// deliver gives m to the reader of out, and waits for its ack or nack.
 func (s *once) deliver(ctx context.Context, m *message.Message, out chan<- *message.Message) error {
 	handed := m.Copy()
 	handed.SetContext(m.Context())

@@ -30,7 +30,7 @@ func TestActs_HaveNamesOfTheirOwn(t *testing.T) {
 	require.Equal(t, []string{"topics/missing", "log/truncated"}, names)
 }
 
-// TestBoth: the injection ends when all acts and all faults have been had, in any order.
+// TestBoth: the injection ends once all acts and all faults have happened, in any order.
 func TestBoth(t *testing.T) {
 	t.Parallel()
 	ended := 0
@@ -41,8 +41,8 @@ func TestBoth(t *testing.T) {
 	require.Equal(t, 1, ended)
 }
 
-// TestStage_MayRepeat: a receipt may be there twice only if the database went back between
-// its copies.
+// TestStage_MayRepeat: a second copy of a receipt is allowed only if the database went back between the
+// copies.
 func TestStage_MayRepeat(t *testing.T) {
 	t.Parallel()
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
@@ -55,7 +55,7 @@ func TestStage_MayRepeat(t *testing.T) {
 	}
 }
 
-// TestStage_FirstOffset: records of a topic that was made again come after all before.
+// TestStage_FirstOffset: records of a topic that was recreated count as later than all records before.
 func TestStage_FirstOffset(t *testing.T) {
 	t.Parallel()
 	st := &stage{times: map[string]int64{"again": 2}}
@@ -63,7 +63,7 @@ func TestStage_FirstOffset(t *testing.T) {
 	require.Greater(t, st.firstOffset("again"), int64(1)<<40)
 }
 
-// TestProgress_ConvictsWhatStands, and nothing else.
+// TestProgress_ConvictsWhatStands: each stalled part is a violation, and nothing else is.
 func TestProgress_ConvictsWhatStands(t *testing.T) {
 	t.Parallel()
 	require.Zero(t, progress(nil).Violations)
@@ -73,7 +73,7 @@ func TestProgress_ConvictsWhatStands(t *testing.T) {
 	require.False(t, history.Verdict{Checks: []history.Finding{f}}.OK())
 }
 
-// TestOptions_MovesClocks: only what an act moves is prepared, since that takes a compiler.
+// TestOptions_MovesClocks: clocks are prepared only if an act moves them, since that takes a compiler.
 func TestOptions_MovesClocks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

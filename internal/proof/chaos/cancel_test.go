@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// TestCancel_EveryRoleStopsInOrder where its context ends in the middle of its work, and
-// is started again.
+// TestCancel_EveryRoleStopsInOrder: every role whose context ends in the middle of its work stops cleanly,
+// and is started again.
 //
 //leat:level 4
 func TestCancel_EveryRoleStopsInOrder(t *testing.T) { //nolint:paralleltest // takes the whole machine
@@ -51,8 +51,8 @@ func TestCancel_EveryRoleStopsInOrder(t *testing.T) { //nolint:paralleltest // t
 	require.Empty(t, processes.surprises())
 }
 
-// cancelSomewhere cancels at one process of the role after the other until the point is
-// reached: there are relays that wait for others to end.
+// cancelSomewhere arms a cancellation at one process of the role after another until the point is reached,
+// since some relays only wait for others to end.
 func cancelSomewhere(t *testing.T, in *injection, role string, d deed) {
 	t.Helper()
 	require.True(t, slices.ContainsFunc(deedsOf(role, roles.Postgres), func(o deed) bool { return o.point == d.point && o.kind == d.kind }))

@@ -11,7 +11,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// TestCatalogue_StrikesEveryFailurePoint: none is forgotten, and there are enough.
+// TestCatalogue_StrikesEveryFailurePoint: no point is missing, and there are enough.
 func TestCatalogue_StrikesEveryFailurePoint(t *testing.T) {
 	t.Parallel()
 	points := map[string]bool{}
@@ -29,8 +29,8 @@ func TestCatalogue_StrikesEveryFailurePoint(t *testing.T) {
 	require.Greater(t, len(points), 50)
 }
 
-// TestCatalogue_HasEveryKindOfFailure that a failure point has, and on every side those
-// that are to be had everywhere.
+// TestCatalogue_HasEveryKindOfFailure: the catalogue has every kind of failure that a failure point can
+// have, and on every side the kinds that are possible everywhere.
 func TestCatalogue_HasEveryKindOfFailure(t *testing.T) {
 	t.Parallel()
 	all, sides := map[string]bool{}, map[string]map[string]bool{}

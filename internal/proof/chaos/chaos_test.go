@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// TestMain also plays a role of a run, in the processes that a run starts.
+// TestMain also plays the roles of a run, in the processes that the run starts.
 //
 //leat:level 0
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// log takes the progress of a run.
+// log writes the progress of a run to the test's log.
 type log struct{ testing.TB }
 
 // Write implements io.Writer.
@@ -48,14 +48,14 @@ func (l log) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// options are those of a run that is short enough for a test.
+// options returns the options of a run that is short enough for a test.
 func options(t *testing.T) chaos.Options {
 	t.Helper()
 	testenv.Long(t, "starts servers of its own")
 	return chaos.Options{For: time.Minute, Dir: t.TempDir(), Rate: 150, Accounts: 50, Out: log{t}}
 }
 
-// TestRun: dozens of faults, all of them count, and nothing is violated.
+// TestRun: dozens of faults take effect, and no promise is violated.
 //
 //leat:level 4
 func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
@@ -75,7 +75,8 @@ func TestRun(t *testing.T) { //nolint:paralleltest // takes the whole machine
 	}
 }
 
-// splitBrain is a run in which the databases lose what was committed, under consumers that run.
+// splitBrain returns the options of a run in which the databases lose committed data under running
+// consumers.
 func splitBrain(t *testing.T) chaos.Options {
 	t.Helper()
 	o := options(t)
@@ -83,7 +84,8 @@ func splitBrain(t *testing.T) chaos.Options {
 	return o
 }
 
-// TestRun_SplitBrain: consumers find back by themselves. What is on the broker has its effect, once and in order.
+// TestRun_SplitBrain: consumers recover by themselves. Every message on the broker takes effect, once and
+// in order.
 //
 //leat:level 4
 func TestRun_SplitBrain(t *testing.T) { //nolint:paralleltest // takes the whole machine
@@ -95,7 +97,8 @@ func TestRun_SplitBrain(t *testing.T) { //nolint:paralleltest // takes the whole
 	require.True(t, slices.ContainsFunc(r.Verdict.Faults, func(f history.FaultCount) bool { return f.Kind == "split-brain" }))
 }
 
-// TestRun_ConvictsConsumersWithoutMarks: what the ledger's database has lost has no effect.
+// TestRun_ConvictsConsumersWithoutMarks: effects that the ledger's database has lost stay lost, and the
+// run is convicted.
 //
 //leat:level 4
 func TestRun_ConvictsConsumersWithoutMarks(t *testing.T) { //nolint:paralleltest // takes the whole machine
@@ -106,8 +109,8 @@ func TestRun_ConvictsConsumersWithoutMarks(t *testing.T) { //nolint:paralleltest
 	require.Contains(t, r.Verdict.Violated(), history.I3)
 }
 
-// TestRun_ConvictsASabotagedRelay: a run whose relay takes a number for a position
-// loses what commits late.
+// TestRun_ConvictsASabotagedRelay: a run whose relay uses a sequence number as its position loses messages
+// that commit late.
 //
 //leat:level 4
 func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // takes the whole machine
@@ -118,8 +121,8 @@ func TestRun_ConvictsASabotagedRelay(t *testing.T) { //nolint:paralleltest // ta
 	require.Contains(t, r.Verdict.Violated(), history.O2)
 }
 
-// TestRun_Content: events in Avro and sealed, with a schema registry that is killed, slow, or
-// answers 500. Nothing is lost, doubled or parked for it.
+// TestRun_Content: events are encoded in Avro or encrypted, and the schema registry is killed, slow, or
+// answers 500. No event is lost, duplicated or parked because of it.
 //
 //leat:level 4
 func TestRun_Content(t *testing.T) { //nolint:paralleltest // takes the whole machine

@@ -40,7 +40,7 @@ func TestRun_RefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
-// A control that cannot be convicted fails every run: each store has those that can be.
+// A control that cannot be convicted fails every run, so each store lists the controls that can be.
 func TestSabotages(t *testing.T) {
 	t.Parallel()
 	for _, store := range roles.Stores() {
@@ -55,7 +55,7 @@ func TestSabotages(t *testing.T) {
 	}
 }
 
-// opened is a roles.Opener that is not called.
+// opened is a roles.Opener that is never called.
 func opened(string, string, roles.Dial) (*sql.DB, error) {
 	return nil, nil //nolint:nilnil // is not called
 }

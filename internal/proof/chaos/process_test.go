@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/internal/proof/chaos/roles"
 )
 
-// TestCommands_ToAProcessThatHasEnded: a lane and a fault of a server tell it something
-// at the same time. What fails is a race, under the race detector.
+// TestCommands_ToAProcessThatHasEnded: a lane and a server fault send it commands at the same time. Only
+// the race detector makes this test fail.
 func TestCommands_ToAProcessThatHasEnded(t *testing.T) {
 	t.Parallel()
 	reader, writer := io.Pipe()

@@ -14,7 +14,7 @@ import (
 // commitMessage is what pgx sends for a COMMIT.
 const commitMessage = "Q\x00\x00\x00\x0bcommit\x00"
 
-// upstream is a server that tells what it reads, and answers each of it.
+// upstream is a server that reports what it reads, and answers every read.
 func upstream(t *testing.T) (address string, read <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,14 +15,13 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// forged is what an attacker's page has: a form that pauses a group at a click, and, for fetch, what
-// else a page can try.
+// forged returns an attacker's page, with a form that pauses a group at a click.
 func forged(dash string) string {
 	return `<form method=post action="` + dash + `change/groups:pause"><input type=hidden name=group value=default>
 <input type=hidden name=reason value=x><input type=hidden name=confirmed value=true><button id=win>Win</button></form>`
 }
 
-// tried tries to read the dashboard, and to change something without a form.
+// tried is a script that tries to read the dashboard, and to change something without a form.
 const tried = `(async (dash) => {
 	const read = async (ask) => { try { const a = await ask(); return a.type === 'opaque' ? 'nothing' : String(a.status); } catch { return 'nothing'; } };
 	const body = new URLSearchParams({group: 'default', reason: 'x', confirmed: 'true'});
@@ -36,8 +35,8 @@ const tried = `(async (dash) => {
 	];
 })(%q)`
 
-// Another site's page changes nothing and reads nothing, whether by a form that is clicked, by
-// a request, or by a frame.
+// A page of another site can change nothing and read nothing, neither with a form that is clicked, nor
+// with a request, nor in a frame.
 func TestCrossSite(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), openBrowser(t) // its console is full of what it is refused
@@ -78,8 +77,8 @@ func TestCrossSite(t *testing.T) {
 	require.NotEqual(t, before, s.state())
 }
 
-// A foreign name that was made to point here is refused: to the browser the attacker's page and
-// the dashboard are one origin, so nothing else would.
+// A foreign name that was made to resolve to this machine is refused. To the browser the attacker's page
+// and the dashboard have the same origin, so nothing else would protect the dashboard.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), openBrowser(t) // its console is full of what it is refused
@@ -106,7 +105,7 @@ func TestRebinding(t *testing.T) {
 	require.Equal(t, []string{"200", "200"}, await[[]string](b, fmt.Sprintf(tried, "/ops/leat/"))[:2], "the page does read where it may")
 }
 
-// A script is a text, wherever an attacker can put one: ids, topics, keys, types, headers,
+// A script is shown as text, wherever an attacker can put one: ids, topics, keys, types, headers,
 // payloads, errors, reasons, addresses.
 func TestScripts(t *testing.T) {
 	t.Parallel()

@@ -21,10 +21,10 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// patience is how long a page may take on a busy machine.
+// patience limits how long a page may take on a busy machine.
 const patience = 90 * time.Second
 
-// browser is a tab, and what its pages have complained of.
+// browser is a tab, together with the complaints of its pages.
 type browser struct {
 	t   *testing.T
 	ctx context.Context //nolint:containedctx // a tab is a context, of chromedp
@@ -35,8 +35,8 @@ type browser struct {
 	complaints []string
 }
 
-// newBrowser opens a tab. Any message on its console, exception or issue fails the test, but
-// those that it expects.
+// newBrowser opens a tab. Every console message, exception or issue fails the test, unless the test
+// expects it with hears.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	b := openBrowser(t)
@@ -47,7 +47,7 @@ func newBrowser(t *testing.T) *browser {
 // foreign is the host of an attacker, which resolves to this machine.
 const foreign = "evil.test"
 
-// chromium is one process for the tests that run side by side: each has a profile of its own.
+// chromium is the one browser process for all tests that run in parallel. Each test has its own profile.
 var chromium struct {
 	sync.Mutex
 
@@ -121,8 +121,8 @@ func (b *browser) said() []string {
 	return b.complaints
 }
 
-// hears waits until a complaint has one of the texts for each of them, and forgets all that
-// have one: those that an attack, or a refusal, is to provoke.
+// hears waits until each of the texts occurs in a complaint, and removes the complaints with these texts.
+// An attack or a refusal causes them on purpose.
 func (b *browser) hears(texts ...string) {
 	b.t.Helper()
 	missing := slices.Clone(texts)
@@ -138,13 +138,13 @@ func (b *browser) hears(texts ...string) {
 	}, patience, patience/1000, "%q is missing in %q", missing, b.said())
 }
 
-// call calls a command of the browser's for the tab.
+// call runs a DevTools command for the tab.
 func (b *browser) call(f func(ctx context.Context, target *chromedp.Target) error) {
 	b.t.Helper()
 	b.do(chromedp.Func(f))
 }
 
-// do runs steps within the patience.
+// do runs steps, with patience as their limit.
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -152,7 +152,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, steps...), strings.Join(b.said(), "\n"))
 }
 
-// eval returns what an expression of JavaScript is.
+// eval returns the value of a JavaScript expression.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -162,7 +162,7 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
-// await returns what a promise of JavaScript becomes.
+// await returns the value that a JavaScript promise resolves to.
 func await[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -172,13 +172,13 @@ func await[T any](b *browser, expression string) T {
 	return v
 }
 
-// open goes to a page.
+// open navigates to a page.
 func (b *browser) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url), chromedp.WaitVisible("main h1"))
 }
 
-// until waits until an expression is true, also on the page that comes next.
+// until waits until an expression is true, also on a page that is loaded in the meantime.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -193,8 +193,8 @@ func (b *browser) until(expression string) {
 	}
 }
 
-// comesTo waits until what a page shows of the figures makes an expression true. Without scripts
-// the page stays as it is, and is loaded again.
+// comesTo waits until the figures on a page make an expression true. Without scripts the page does not
+// update itself, so comesTo reloads it.
 func (b *browser) comesTo(expression string) {
 	b.t.Helper()
 	if !b.static {
@@ -207,10 +207,10 @@ func (b *browser) comesTo(expression string) {
 	}
 }
 
-// text is all that the page shows.
+// text returns all text that the page shows.
 func (b *browser) text() string { return eval[string](b, "document.body.innerText") }
 
-// scheme makes pages light or dark.
+// scheme switches pages to light or dark.
 func (b *browser) scheme(name string) {
 	b.t.Helper()
 	b.call(func(ctx context.Context, target *chromedp.Target) error {
@@ -224,7 +224,7 @@ func (b *browser) scheme(name string) {
 	})
 }
 
-// withoutScripts turns JavaScript of pages off.
+// withoutScripts turns off JavaScript in pages.
 func (b *browser) withoutScripts() {
 	b.t.Helper()
 	b.static = true

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// changes are all changes, in an order in which one shop has something for each. Page is where
-// its button is, "" for the page that the one before has led to.
+// The changes are all changes of the API, in an order in which one shop has something for each. Page is
+// the page with the button, "" for the page that the previous change has led to.
 var changes = []struct {
 	action, page string
 	before       []chromedp.Action[chromedp.Void]
@@ -44,13 +44,13 @@ var changes = []struct {
 	{"inboxes/parked:drop", "", menuOf("1 message of loyalty"), "form:has([name=fingerprint]) [formaction$='/inboxes/parked:drop']", "1", "Drop 1 message for ever", "1 record dropped."},
 }
 
-// menuOf opens the menu of a row.
+// menuOf opens the menu of the row with this name.
 func menuOf(what string) []chromedp.Action[chromedp.Void] {
 	return []chromedp.Action[chromedp.Void]{chromedp.Click(chromedp.CSS("summary[aria-label^='More for " + what + "']"))}
 }
 
-// Every change that the API has can be made with its buttons: it says what it would do, asks
-// for a reason, and says what it has done. The audit has who asked, and why.
+// Every change of the API can be made with a button: the page says what the change would do, asks for a
+// reason, and says what it has done. The audit has the actor and the reason.
 func TestEveryChange(t *testing.T) {
 	t.Parallel()
 	t.Run("with scripts", func(t *testing.T) {
@@ -104,8 +104,8 @@ func everyChange(t *testing.T, scripts bool) {
 	require.ElementsMatch(t, s.actions(), driven, "each change of the API is driven here")
 }
 
-// One record of a cause is redriven first, from the menu of the cause or from the page that asks whether all of it is, with
-// and without scripts; from its own page one goes on with the others.
+// One record of a cause is redriven first, from the menu of the cause or from the confirmation page for
+// all of its records, with and without scripts. The page of that record offers to redrive the others.
 func TestOneFirst(t *testing.T) {
 	t.Parallel()
 	for _, scripts := range []bool{true, false} {
@@ -145,7 +145,7 @@ func TestOneFirst(t *testing.T) {
 	}
 }
 
-// loaded waits for the end of a page that is being loaded: until then its nodes may be replaced.
+// loaded waits until the page has finished loading: until then its nodes may be replaced.
 func (b *browser) loaded() {
 	b.t.Helper()
 	for began := time.Now(); !eval[bool](b, "document.readyState === 'complete'"); {
@@ -153,7 +153,7 @@ func (b *browser) loaded() {
 	}
 }
 
-// actions are all changes of the API, as its description has them.
+// actions returns all changes of the API, from its OpenAPI description.
 func (s *shop) actions() (all []string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"api/v1/openapi.yaml", nil)

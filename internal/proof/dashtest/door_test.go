@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// door is before a dashboard, and sees what comes and goes.
+// door is a handler in front of a dashboard that records changing requests and open streams.
 type door struct {
 	next http.Handler
 
@@ -19,7 +19,7 @@ type door struct {
 	pages map[string]string
 }
 
-// arrival is a request that would change something, and how it was answered.
+// arrival is a request other than GET, with the status of its answer.
 type arrival struct {
 	path, host, site string
 	status           int
@@ -53,7 +53,7 @@ func (d *door) page(r *http.Request) (string, bool) {
 	return page, ok
 }
 
-// put shows a page of others.
+// put makes a foreign page available at path.
 func (d *door) put(path, page string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,14 +71,14 @@ func (d *door) watch(n int) {
 	d.streams += n
 }
 
-// watched is how many streams are open.
+// watched returns the number of open streams.
 func (d *door) watched() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.streams
 }
 
-// came are the requests that came since the last call.
+// came returns the requests since the last call.
 func (d *door) came() []arrival {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +87,7 @@ func (d *door) came() []arrival {
 	return all
 }
 
-// answer hears the status of an answer.
+// answer records the status of an answer.
 type answer struct {
 	http.ResponseWriter
 
@@ -99,5 +99,5 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController reach the underlying writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -28,8 +28,8 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// liveShop is a shop on PostgreSQL that is open: it sells, its relays run, and some things have
-// gone wrong in the last half hour.
+// liveShop is a shop on PostgreSQL in operation: it sells, its relays run, and some things have gone wrong
+// in the last half hour.
 type liveShop struct {
 	*testing.T
 
@@ -73,7 +73,7 @@ const (
 	first = 9_998_500
 )
 
-// begin sells for half an hour, by what the log says, and goes on.
+// begin writes a log as if the shop had been selling for half an hour, and keeps selling.
 func (s *liveShop) begin() {
 	s.Helper()
 	maintenance, err := pgoutbox.NewMaintenance(s.ob, pgoutbox.MaintenanceConfig{Interval: time.Second})
@@ -144,7 +144,7 @@ func (s *liveShop) sellIn(ctx context.Context, n int) error {
 	return s.ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return s.ob.Enqueue(ctx, tx, all...) })
 }
 
-// sellLater enqueues reminders that are not due.
+// sellLater enqueues reminders that are not due yet.
 func (s *liveShop) sellLater() {
 	s.Helper()
 	require.NoError(s, s.ob.InTx(s.Context(), func(ctx context.Context, tx pgx.Tx) error {
@@ -161,7 +161,7 @@ func (s *liveShop) sellLater() {
 	}))
 }
 
-// decide is what operators have done already.
+// decide makes the changes that operators have already made.
 func (s *liveShop) decide() {
 	s.Helper()
 	require.NoError(s, s.ob.Admin().SetMaxLag(s.Context(), admin.MaxLagRequest{By: admin.By{Actor: "bob", Reason: "rebuilt from a dump on Mondays"}, Group: "analytics", MaxLag: 36 * time.Hour}))
@@ -177,7 +177,7 @@ func (s *liveShop) parks() relay.Policy { return relay.Policy{Action: relay.Park
 
 func nothing(outbox.Record) error { return nil }
 
-// refuses invoices of some customers for good.
+// refuses rejects invoices of some customers permanently.
 func refuses(r outbox.Record) error {
 	if r.Topic == "invoices" && (r.Key == "customer-7" || r.Key == "customer-12" || r.Key == "customer-31") {
 		return errors.New("422: no VAT number of " + r.Key)
@@ -195,7 +195,7 @@ func full(r outbox.Record) error {
 	return nil
 }
 
-// destination is a sink, whose refusals are for good.
+// destination is a sink whose refusals are permanent.
 type destination func(outbox.Record) error
 
 // Send implements driver.Sink.
@@ -232,8 +232,8 @@ func (s *liveShop) relayOnce(group string, policy relay.Policy, deliver func(out
 	require.NoError(s, err)
 }
 
-// consume has consumers that have processed, failed and parked messages, and an inbox that
-// forgets.
+// consume creates consumers that have processed, failed and parked messages, and an inbox whose
+// maintenance has run.
 func (s *liveShop) consume() inboxadmin.Inbox {
 	s.Helper()
 	for _, consumer := range []string{"loyalty", "billing"} {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// looks are what the pages of the data set must look like: an expression returns what is wrong, and breaks is a change
-// of the page after which something is.
+// looks are checks of how the pages of the data set look. wrong is an expression that returns what is
+// wrong, and breaks is a change of the page that makes it return something.
 var looks = []struct{ name, page, wrong, breaks string }{
 	{
 		"one table of outboxes and groups, with a line for each group", "",
@@ -111,7 +111,7 @@ var looks = []struct{ name, page, wrong, breaks string }{
 	},
 }
 
-// The pages look as they are meant to: each check finds what it is for.
+// The pages look as they should. Each check also finds the mistake it is meant for.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, 2000, inMemory)
@@ -136,7 +136,8 @@ func TestLook(t *testing.T) {
 	})
 }
 
-// Charts have a name and a unit, a colour by name, and are closed where nothing moves. New figures are drawn in place.
+// Charts have a name and a unit and a fixed colour per name, and are collapsed where nothing changes. New
+// figures are drawn in place.
 func TestCharts(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, 2000, inMemory)

@@ -15,8 +15,8 @@ import (
 
 var shots = flag.String("shots", "", "a folder for pictures of all pages of the data set, as TestMatrix sees them")
 
-// faults are what makes a page hard to use: what is wider than the window, text that is hard to read against its
-// background, controls without a name, ids that are there twice, and headings that skip a level.
+// faults is a script that finds what makes a page hard to use: content wider than the window, text with
+// too little contrast, controls without a name, duplicate ids, and headings that skip a level.
 const faults = `(() => {
 	const faults = [];
 	const width = document.documentElement.scrollWidth;
@@ -48,8 +48,8 @@ const faults = `(() => {
 	return faults;
 })()`
 
-// Every page can be used: wide and narrow, light and dark, in both densities, with and without scripts. The data set has
-// keys that are long, of other scripts, and of any signs.
+// Every page is usable: wide and narrow, light and dark, in both densities, with and without scripts. The
+// data set has keys that are long, in other scripts, or full of special characters.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	s := newStudy(t, 2000, inMemory)
@@ -104,7 +104,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// The checks of TestMatrix find what they are for.
+// The checks of TestMatrix find the faults they are meant for.
 func TestMatrixFindsFaults(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -131,7 +131,7 @@ func TestMatrixFindsFaults(t *testing.T) {
 	}
 }
 
-// shot keeps a picture of the whole page.
+// shot saves a picture of the whole page.
 func (b *browser) shot(name string, width int64, scheme, density string) {
 	b.t.Helper()
 	height := min(3000, eval[int64](b, "document.documentElement.scrollHeight"))

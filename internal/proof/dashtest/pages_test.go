@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the pictures in docs/dashboard")
 
-// pages are all pages, and what each shows. {seq}, {key}, {id} and {topic} are those of a parked
+// pages lists all pages, with what each shows. {seq}, {key}, {id} and {topic} are those of a parked
 // record.
 var pages = []struct{ name, path, shows string }{
 	{"overview", "", "are parked"},
@@ -45,7 +45,7 @@ var pages = []struct{ name, path, shows string }{
 	{"audit", "audit", "INC-42"},
 }
 
-// Every page is there, wide and narrow, light and dark, and nothing complains.
+// Every page loads, wide and narrow, light and dark, without a complaint on the console.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s, b := newLiveShop(t), newBrowser(t)
@@ -76,7 +76,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// picture keeps what is seen in docs/dashboard, with -update: fewer colours take a long time.
+// picture saves what is visible in docs/dashboard if -update is set, since reducing the colours takes
+// long.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if !*update {
@@ -96,7 +97,7 @@ func (b *browser) picture(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), file.Bytes(), 0o644))
 }
 
-// The overview and the badge follow what happens, without being asked.
+// The overview and the badge follow events without a reload.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -110,7 +111,8 @@ func TestLive(t *testing.T) {
 	b.until(`document.getElementById('live').innerText.includes('paused')`)
 }
 
-// A change by mouse, and one by keyboard alone: to the page, to the button, a reason, Enter.
+// One change is made with the mouse, and one with the keyboard alone: to the page, to the button, a
+// reason, Enter.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -139,7 +141,8 @@ func TestChange(t *testing.T) {
 	require.Equal(t, "INC-43", entries[0].Reason)
 }
 
-// What is ticked is changed at once, with or without scripts, and after one look at all of it.
+// All ticked rows are changed together, with or without scripts, after one confirmation page for all of
+// them.
 func TestBulk(t *testing.T) {
 	t.Parallel()
 	for _, scripts := range []bool{true, false} {
@@ -165,7 +168,7 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-// Without scripts, too, who may not change anything is offered nothing.
+// Without scripts, too, a visitor who may change nothing is offered no change.
 func TestWithoutScripts(t *testing.T) {
 	t.Parallel()
 	b := newBrowser(t)
@@ -175,7 +178,7 @@ func TestWithoutScripts(t *testing.T) {
 	b.do(chromedp.Navigate(viewer.url+"messages/1"), chromedp.WaitVisible("main h1"), chromedp.WaitNotPresent("#payload"))
 }
 
-// What the tests above rely on: a script that the policy refuses is noticed.
+// The tests above rely on this: a script that the policy blocks is noticed.
 func TestTheConsoleIsHeard(t *testing.T) {
 	t.Parallel()
 	b := openBrowser(t)

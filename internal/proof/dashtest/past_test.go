@@ -39,8 +39,8 @@ type ofAGroup struct {
 	Settled []*float64 `json:"settled_per_second"`
 }
 
-// halfHour is what a dashboard says of half an hour of virtual time: for four minutes the
-// destination of the default group is out, and for the last nine nobody relays for analytics.
+// halfHour returns a dashboard's history of half an hour of virtual time: for four minutes the destination
+// of the default group is down, and for the last nine no relay runs for analytics.
 func halfHour(t *testing.T) (past history) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func halfHour(t *testing.T) (past history) {
 	return past
 }
 
-// historyOf asks a dashboard.
+// historyOf requests a dashboard's history.
 func historyOf(t *testing.T, d http.Handler) (h history) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -101,7 +101,7 @@ func historyOf(t *testing.T, d http.Handler) (h history) {
 	return h
 }
 
-// before lets a dashboard that has just begun remember the half hour before, too.
+// before makes a dashboard that has just started show the earlier half hour, too.
 func (h history) before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/api/v1/history") {

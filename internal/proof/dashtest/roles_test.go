@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// What an operator may change, and what an admin may beyond.
+// The changes that an operator may make, and those that only an admin may.
 var (
 	operators = []string{
 		"dead:redrive", "groups:pause", "groups:resume", "inboxes/parked:redrive", "inboxes/parked:skip", "parked:redrive", "parked:skip",
@@ -26,7 +26,7 @@ var (
 	}
 )
 
-// seen is what a visitor is offered, by what the pages have.
+// seen is what the pages offer to a visitor.
 type seen struct {
 	Status   map[string]int // of pages and downloads
 	Offered  []string       // changes
@@ -34,7 +34,7 @@ type seen struct {
 	Counts   bool           // figures are shown
 }
 
-// look has the browser read pages, and collect what they offer.
+// look is a script that reads pages, and collects what they offer.
 const look = `(async (pages, downloads) => {
 	const seen = {Status: {}, Offered: [], Payloads: 0, Counts: false};
 	for (const page of [...pages, ...downloads]) {
@@ -53,7 +53,8 @@ const look = `(async (pages, downloads) => {
 	return seen;
 })(%s, %s)`
 
-// press has the browser send the form of each change, as confirmed as it may be without a token.
+// press is a script that sends the form of each change, with every confirmation that is possible without a
+// token.
 const press = `(async (actions) => {
 	const status = {};
 	for (const action of actions) {
@@ -63,8 +64,8 @@ const press = `(async (actions) => {
 	return status;
 })(%s)`
 
-// Each role is shown what it may see, is offered what it may do, and is refused all else, even
-// if it asks for it without a button.
+// Each role sees what it may see and is offered what it may do. Everything else is refused, even when it
+// is requested without a button.
 func TestEveryRole(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -117,7 +118,7 @@ func TestEveryRole(t *testing.T) {
 	require.Zero(t, s.watched())
 }
 
-// state is a sum of all that changes could change.
+// state returns a digest of everything that changes could change.
 func (s *shop) state() string {
 	s.t.Helper()
 	held, err := s.ob.Admin().Held(s.t.Context(), admin.HeldQuery{})

@@ -24,10 +24,10 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// script is what an attacker puts wherever a text is shown.
+// script is the text that an attacker puts wherever a text is shown.
 const script = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`
 
-// shop has a dashboard under /ops/leat/, of an outbox and an inbox with troubles.
+// shop has a dashboard under /ops/leat/ with an outbox and an inbox in trouble.
 type shop struct {
 	t   *testing.T
 	ob  *memoutbox.Outbox
@@ -68,10 +68,10 @@ func newShop(t *testing.T, roles ...dashboard.Role) *shop {
 	return s
 }
 
-// is gives who asks other roles.
+// is sets the roles of the visitor.
 func (s *shop) is(roles ...dashboard.Role) { s.roles.Store(&roles) }
 
-// audited is the newest entry of the audit that an action wrote.
+// audited returns actor and reason of the newest audit entry for an action.
 func (s *shop) audited(action string) (who, why string) {
 	s.t.Helper()
 	if strings.HasPrefix(action, "inboxes/") {
@@ -86,7 +86,7 @@ func (s *shop) audited(action string) (who, why string) {
 	return entries[0].Actor, entries[0].Reason
 }
 
-// trouble parks keys, gives some messages up, and delays one.
+// trouble parks keys, gives some messages up as dead, and delays one.
 func (s *shop) trouble() {
 	placed := func(id, key string) outbox.Message {
 		return outbox.Message{
@@ -110,7 +110,7 @@ func (s *shop) enqueue(messages ...outbox.Message) {
 	}))
 }
 
-// relay relays once to a destination that refuses all for good.
+// relay runs a relay once, to a destination that permanently refuses everything.
 func (s *shop) relay(group string, action relay.Action, refusal string) {
 	s.t.Helper()
 	sink, err := relay.Func(func(context.Context, outbox.Record) error {

@@ -35,17 +35,17 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// The data set on which the pages are measured: five outboxes of 30 topics, with long and odd keys, of which one has
-// many parked and many waiting records.
+// The data set on which the pages are measured has five outboxes with 30 topics and with long and odd
+// keys. One of them has many parked and many waiting records.
 const (
 	studyParked  = 2_000
 	studyWaiting = 200_000
 )
 
-// givesUp is the group whose records are dead when they have failed.
+// givesUp is the group whose failed records become dead.
 const givesUp = "ledger"
 
-// studyTopics are 30 topics.
+// studyTopics returns 30 topics.
 func studyTopics() (all []string) {
 	for _, of := range []string{"orders", "returns", "payments", "shipments", "catalog", "überverkauf"} {
 		for _, what := range []string{"placed", "changed", "cancelled", "handed-over", "image-changed"} {
@@ -55,7 +55,8 @@ func studyTopics() (all []string) {
 	return all
 }
 
-// studyKey returns the key with a number: plain, very long, of other scripts, and of any signs.
+// studyKey returns the key with number n: plain, very long, in another script, or full of special
+// characters.
 func studyKey(n int) string {
 	switch n % 7 {
 	case 0:
@@ -82,7 +83,7 @@ type box struct {
 	finish func()
 }
 
-// inMemory returns an outbox in memory, with the ranges that one on PostgreSQL would have.
+// inMemory returns an outbox in memory, with the ranges that an outbox on PostgreSQL would have.
 func inMemory(tb testing.TB) box {
 	tb.Helper()
 	ob, err := memoutbox.New(memoutbox.Config{})
@@ -154,7 +155,7 @@ func (r ranged) Ranges(ctx context.Context) ([]admin.Range, error) {
 	return all, nil
 }
 
-// study is the data set with a dashboard of it.
+// study is the data set, with its dashboard.
 type study struct {
 	testing.TB
 
@@ -198,7 +199,7 @@ func newStudy(tb testing.TB, waiting int, on func(tb testing.TB) box) *study {
 	return s
 }
 
-// outlet is a sink that answers for each record.
+// outlet is a sink that is called once per record.
 type outlet func(outbox.Record) outbox.Result
 
 // Send implements driver.Sink.
@@ -218,7 +219,7 @@ func (o outlet) Send(_ context.Context, records []outbox.Record) []outbox.Result
 
 func takes(outbox.Record) outbox.Result { return outbox.Result{} }
 
-// refusals are how destinations fail, by what the topic ends with.
+// refusals returns how a destination fails, depending on the end of the topic.
 func refusals(r outbox.Record) outbox.Result {
 	switch {
 	case strings.HasSuffix(r.Topic, ".image-changed"):
@@ -231,7 +232,7 @@ func refusals(r outbox.Record) outbox.Result {
 	return outbox.Result{}
 }
 
-// flaky fails a topic for a reason that may pass.
+// flaky fails one topic for a temporary reason.
 func flaky(r outbox.Record) outbox.Result {
 	if r.Topic == "shop.returns.placed" {
 		return outbox.Failed(outbox.FailureOutage, errors.New("POST https://audit.example/v2/events: 503 Service Unavailable"))
@@ -279,7 +280,7 @@ func (s *study) fill(ob box, name string, groups []string, waiting int) {
 	s.enqueue(ob, waiting)
 }
 
-// out stores that destinations of the search index are out.
+// out stores that destinations of the search index are down.
 func (s *study) out(ob box) {
 	s.Helper()
 	session, err := ob.source("search-index").Acquire(s.ctx, time.Hour)
@@ -298,7 +299,7 @@ func (s *study) out(ob box) {
 	require.NoError(s, keeper.KeepOutages(s.ctx, all[:16]))
 }
 
-// decide is what operators have done already.
+// decide makes the changes that operators have already made.
 func (s *study) decide(ob box, name string) {
 	s.Helper()
 	by := admin.By{Actor: "ann", Reason: "INC-42: until the stock-taking is over"}
@@ -349,7 +350,7 @@ func (s *study) once(ob box, group string, deliver outlet) {
 	require.NoError(s, err)
 }
 
-// fails has a relay until something is tried again: it would wait for that.
+// fails runs a relay until a record is being retried. RunOnce would wait for the retry.
 func (s *study) fails(ob box, group string, deliver outlet) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -364,7 +365,7 @@ func (s *study) fails(ob box, group string, deliver outlet) {
 	relays.Wait()
 }
 
-// consumes has consumers that parked messages.
+// consumes creates consumers with parked messages.
 func (s *study) consumes() inboxadmin.Inbox {
 	s.Helper()
 	store := &meminbox.Store{}
@@ -385,7 +386,7 @@ func (s *study) consumes() inboxadmin.Inbox {
 	return meminbox.NewAdmin(store)
 }
 
-// studyPages are all pages, of the data set. {seq} and {key} are those of a parked record.
+// studyPages lists all pages of the data set. {seq} and {key} are those of a parked record.
 var studyPages = []struct{ name, path string }{
 	{"overview", ""},
 	{"groups", "groups"},
@@ -412,8 +413,8 @@ func (s *study) path(of string) string {
 	return strings.NewReplacer("{seq}", strconv.FormatInt(s.parked.Seq, 10), "{topic}", url.QueryEscape(s.parked.Key.Topic), "{key}", url.QueryEscape(s.parked.Key.Key)).Replace(of)
 }
 
-// BenchmarkStudy measures each page of the data set: how long it takes, and how many bytes it has, compressed as a browser
-// gets it. The aims are 100 ms and 150 KB; the stylesheet's is 8 KB.
+// BenchmarkStudy measures each page of the data set: how long it takes, and its size in bytes, compressed
+// as a browser receives it. The aims are 100 ms and 150 KB; the stylesheet's is 8 KB.
 func BenchmarkStudy(b *testing.B) {
 	b.Run("memory", func(b *testing.B) { benchmarkStudy(b, inMemory) })
 	b.Run("postgres", func(b *testing.B) { benchmarkStudy(b, onPostgres) })

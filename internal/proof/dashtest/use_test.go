@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// A tab that is not seen holds no stream open, since a browser has few connections to a server.
-// It has one again when it is looked at, and none after it has gone elsewhere.
+// A hidden tab holds no stream open, since a browser has few connections to a server. It opens one again
+// when it is shown, and has none after it has left the dashboard.
 func TestHiddenTab(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -55,7 +55,7 @@ func (b *browser) window(state cdpbrowser.WindowState) {
 	})
 }
 
-// How pages look is chosen once, and kept: times relative, in UTC, or those of the visitor's place.
+// The look of pages is chosen once, and kept: relative times, UTC, or the visitor's local time.
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -91,7 +91,8 @@ func TestSettings(t *testing.T) {
 	require.Equal(t, "dark", eval[string](b, "document.documentElement.dataset.theme"))
 }
 
-// Keys lead to the search box and to pages, in the scope; Esc closes a menu. What is typed into a field is text.
+// Keys lead to the search box and to pages, within the scope; Esc closes a menu. Keys typed into a field
+// are text.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -110,7 +111,7 @@ func TestKeys(t *testing.T) {
 	b.until("location.pathname.endsWith('/leat/') && location.search === '?outbox=shop'")
 }
 
-// A live update closes no menu, and unticks nothing: pages with something to tick are not updated.
+// A live update closes no menu and unticks nothing: pages with checkboxes are not updated.
 func TestLiveLeavesAlone(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -125,7 +126,7 @@ func TestLiveLeavesAlone(t *testing.T) {
 	require.True(t, eval[bool](b, "document.getElementById('live') === null"), "what is chosen on this page is not swapped")
 }
 
-// The log is searched by a form, and a message found by its id.
+// The log is searched with a form, and a message is found by its id.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -159,7 +160,7 @@ func TestSearch(t *testing.T) {
 	b.until("location.pathname.endsWith('/messages/2')")
 }
 
-// The audit and payloads are files, which the browser keeps and does not open.
+// The audit and payloads are files that the browser saves and does not open.
 func TestDownloads(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)
@@ -193,7 +194,7 @@ func TestDownloads(t *testing.T) {
 	b.until("document.title.startsWith('#4')")
 }
 
-// From the top of a page the keyboard gets past the navigation at once.
+// From the top of a page, the skip link takes the keyboard past the navigation.
 func TestSkipLink(t *testing.T) {
 	t.Parallel()
 	s, b := newShop(t), newBrowser(t)

@@ -1,5 +1,6 @@
-// Package deploytest_test checks what cmd/leat/deploy ships for Kubernetes by the tools that users have: the
-// chart by Helm's engine and linter, the kustomizations by kustomize. It is in this module, since they are heavy.
+// Package deploytest_test checks what cmd/leat/deploy ships for Kubernetes with the tools that users have:
+// the chart with Helm's engine and linter, the kustomizations with kustomize. It is in this module because
+// those dependencies are heavy.
 package deploytest_test
 
 import (
@@ -41,7 +42,7 @@ const (
 	alertRules = "../../../docs/metrics/alerts.yml"
 )
 
-// objects are what a tool has made.
+// objects holds the Kubernetes objects that a tool has generated.
 type objects struct {
 	account    corev1.ServiceAccount
 	config     corev1.ConfigMap
@@ -53,7 +54,8 @@ type objects struct {
 	rule       monitoringv1.PrometheusRule
 }
 
-// decoded decodes documents strictly, field by field, as Kubernetes does. Each kind is there at most once.
+// decoded decodes documents strictly, field by field, as Kubernetes does. Each kind may occur at most
+// once.
 func decoded(t *testing.T, texts ...string) (o *objects, kinds []string) {
 	t.Helper()
 	o = &objects{}
@@ -79,7 +81,7 @@ func decoded(t *testing.T, texts ...string) (o *objects, kinds []string) {
 	return o, kinds
 }
 
-// yaml is what the daemon needs as text.
+// yaml returns the objects that the daemon needs, as text.
 func (o *objects) yaml(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
@@ -98,7 +100,8 @@ func content(t *testing.T, path string) string {
 	return string(raw)
 }
 
-// rendered is what Helm installs of the chart, with changes of its values, or why it refuses them.
+// rendered returns what Helm installs from the chart with changed values, or the error with which it
+// refuses them.
 func rendered(t *testing.T, release string, changes map[string]any) ([]string, error) {
 	t.Helper()
 	c, err := loader.Load(filepath.Join(deploy, "chart"))
@@ -126,7 +129,8 @@ func installed(t *testing.T, release string, changes map[string]any) (*objects, 
 	return decoded(t, texts...)
 }
 
-// The chart makes the manifests of kubernetes.yaml, apart from what Helm needs, so it keeps their promises.
+// The chart generates the manifests of kubernetes.yaml, except for what Helm needs, so it keeps their
+// promises.
 func TestChart(t *testing.T) {
 	t.Parallel()
 	plain, _ := decoded(t, content(t, deploy+"/kubernetes.yaml"))
@@ -140,7 +144,7 @@ func TestChart(t *testing.T) {
 	require.Equal(t, plain.yaml(t), o.yaml(t))
 }
 
-// What a value changes is where it belongs, and what it turns off is left out.
+// A changed value appears where it belongs, and a feature that is turned off is left out.
 func TestChart_Values(t *testing.T) {
 	t.Parallel()
 	o, kinds := installed(t, "shop", map[string]any{
@@ -161,7 +165,7 @@ func TestChart_Values(t *testing.T) {
 	require.Equal(t, []string{"migrate", "up", "--yes", "--component", "outbox", "--component", "inbox"}, both.job.Spec.Template.Spec.Containers[0].Args)
 }
 
-// A value that is wrong is refused with its name and what it must be, before anything is installed.
+// A wrong value is refused with its name and the allowed values, before anything is installed.
 func TestChart_WrongValues(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []struct {
@@ -190,7 +194,7 @@ func TestChart_WrongValues(t *testing.T) {
 	}
 }
 
-// helm lint finds nothing to warn of.
+// helm lint reports no warning.
 func TestChart_Lint(t *testing.T) {
 	t.Parallel()
 	for _, values := range []map[string]any{{}, {"monitoring": map[string]any{"enabled": true}}} {
@@ -202,7 +206,8 @@ func TestChart_Lint(t *testing.T) {
 	require.Equal(t, support.ErrorSev, found.HighestSeverity, "what is wrong is found")
 }
 
-// monitored wants metrics that are found, and rules that are those of docs/metrics and that promtool takes.
+// monitored checks that the metrics will be found, and that the rules are those of docs/metrics and that
+// promtool accepts them.
 func (o *objects) monitored(t *testing.T) {
 	t.Helper()
 	require.Equal(t, o.deployment.Spec.Template.Labels, o.service.Spec.Selector)
@@ -221,7 +226,7 @@ func (o *objects) monitored(t *testing.T) {
 	require.NoError(t, err, string(out))
 }
 
-// The rules are in docs/metrics once: what is made of them is compared.
+// The rules are maintained only in docs/metrics; the generated copies are compared with them.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	rules := content(t, alertRules)
@@ -243,7 +248,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// built is what kustomize makes of a folder of fs.
+// built returns what kustomize generates from a folder of fs.
 func built(t *testing.T, fs filesys.FileSystem, folder string) string {
 	t.Helper()
 	made, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(fs, folder)
@@ -253,7 +258,8 @@ func built(t *testing.T, fs filesys.FileSystem, folder string) string {
 	return string(text)
 }
 
-// What kustomize makes of the folders is what they hold, and somebody's own kustomization changes image and configuration.
+// The output of kustomize for the folders is what they contain. A user's own kustomization can change
+// image and configuration.
 func TestKustomize(t *testing.T) {
 	t.Parallel()
 	plain, _ := decoded(t, content(t, deploy+"/kubernetes.yaml"))

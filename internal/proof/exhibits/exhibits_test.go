@@ -14,8 +14,8 @@ import (
 //leat:level 4
 func TestMain(m *testing.M) { testbedtest.Main(m) }
 
-// TestExhibits plays all exhibits, one after the other: a transaction that one of
-// them holds open concerns the others, which is what it is about.
+// TestExhibits runs all exhibits one after the other: a transaction that one of them holds open affects
+// the others, which is what that exhibit is about.
 func TestExhibits(t *testing.T) {
 	t.Parallel()
 	bed := testbedtest.New(t)

@@ -14,8 +14,8 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// jugs are the two jugs of 3 and 5 litres with which 4 are to be measured: the answer
-// is known, and so is how many states there are.
+// jugs is the puzzle of measuring 4 litres with jugs of 3 and 5. The answer and the number of states are
+// known.
 type jugs struct{ small, large int }
 
 func jugModel() model.Model[jugs] {
@@ -91,7 +91,7 @@ func TestCheck_ShowsHowItGoesRound(t *testing.T) {
 	require.Len(t, r.Broken.Round, 2, "from two to three and back")
 }
 
-// counter is a model of numbers that only grow, up to five.
+// counter returns a model whose number only grows, up to five.
 func counter(outside bool) model.Model[int] {
 	return model.Model[int]{
 		Start: []int{0},

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/internal/testlevel"
 )
 
-// TestListFitsTheSources: each text occurs exactly once, what comes of it can be
-// parsed, and each test is there, so that the list cannot rot unseen.
+// TestListFitsTheSources: each text occurs exactly once, the mutated file can be parsed, and each test
+// exists, so that the list cannot become outdated unnoticed.
 func TestListFitsTheSources(t *testing.T) {
 	t.Parallel()
 	c := sources(t)
@@ -25,8 +25,8 @@ func TestListFitsTheSources(t *testing.T) {
 	}
 }
 
-// TestNineInTenAreNoticedByEarlyTests: make test runs levels 0 and 1. A promise that only
-// the later levels look at is noticed broken a slice of commits too late.
+// TestNineInTenAreNoticedByEarlyTests: make test runs levels 0 and 1. A promise that only later levels
+// check may be broken for several commits before it is noticed.
 func TestNineInTenAreNoticedByEarlyTests(t *testing.T) {
 	t.Parallel()
 	root, err := repo.Root(".")
@@ -50,7 +50,7 @@ func TestEveryPromiseIsBroken(t *testing.T) {
 	require.Equal(t, Promises(), Unbroken(nil), "the check itself")
 }
 
-// TestCheckRefuses: the check notices what it is for.
+// TestCheckRefuses: the check finds each mistake it is meant for.
 func TestCheckRefuses(t *testing.T) {
 	t.Parallel()
 	c := sources(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/internal/testlevel"
 )
 
-// toy is a module with one rule, half of it in an embedded file, and its tests.
+// toy writes a module with one rule, half of it in an embedded file, and its tests.
 func toy(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,8 +76,8 @@ func TestMain(m *testing.M) {
 	return dir
 }
 
-// TestRun_Verdicts: the runner tells apart all that can become of a mutant, also of
-// one in an embedded file, and does not take just any failure for a kill.
+// TestRun_Verdicts: the runner distinguishes all outcomes of a mutant, also of one in an embedded file,
+// and does not count just any failure as a kill.
 //
 //leat:level 4
 func TestRun_Verdicts(t *testing.T) {
@@ -126,8 +126,7 @@ func TestRun_Verdicts(t *testing.T) {
 	}
 }
 
-// TestRun_SomeOfOurs tries a few mutants of leat's own rules whose tests need no
-// server.
+// TestRun_SomeOfOurs tries a few of leat's own mutants whose tests need no server.
 //
 //leat:level 4
 func TestRun_SomeOfOurs(t *testing.T) {

@@ -25,8 +25,8 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// TestAudit_NothingIsWrong: each point is reached by code and tested with every kind,
-// by tests that are there.
+// TestAudit_NothingIsWrong: each point is reached by code and tested with every kind of fault, by tests
+// that exist.
 func TestAudit_NothingIsWrong(t *testing.T) {
 	t.Parallel()
 
@@ -35,8 +35,7 @@ func TestAudit_NothingIsWrong(t *testing.T) {
 	require.Empty(t, wrong, strings.Join(wrong, "\n"))
 }
 
-// TestDeclarations_AreTheNamesOfTheBuild: what is read from the source is what tests can
-// arm.
+// TestDeclarations_AreTheNamesOfTheBuild: the names read from the source are the names that tests can arm.
 func TestDeclarations_AreTheNamesOfTheBuild(t *testing.T) {
 	t.Parallel()
 
@@ -60,8 +59,8 @@ func TestPage_IsCurrent(t *testing.T) {
 	require.Equal(t, want, string(got), "run go generate ./points in internal/proof")
 }
 
-// tree writes a repository with two points. The code reaches the first one, and the
-// test arms the first one, with two kinds.
+// tree writes a repository with two points. The code reaches the first one, and the test arms it with two
+// kinds.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,8 +79,8 @@ func tree(t *testing.T) string {
 	return dir
 }
 
-// TestAudit_Convicts are the negative controls: a list that has rotten, and tables that
-// say more than the tests do.
+// TestAudit_Convicts are the negative controls: an outdated list, and tables that claim more than the
+// tests do.
 func TestAudit_Convicts(t *testing.T) {
 	t.Parallel()
 

@@ -17,13 +17,13 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// wired is a message of Kafka, for events.py.
+// wired is a Kafka message as events.py reads and writes it.
 type wired struct {
 	Headers map[string]string `json:"headers"`
 	Value   []byte            `json:"value"`
 }
 
-// oneKey is the only key.
+// oneKey provides a single key.
 type oneKey struct{ cipher.AEAD }
 
 func (k oneKey) Encrypt(p, ad []byte) ([]byte, error) { return k.Seal(nil, nil, p, ad), nil }
@@ -34,7 +34,7 @@ func (k oneKey) Current(context.Context, string) (string, content.AEAD, error) {
 
 func (k oneKey) Key(context.Context, string) (content.AEAD, error) { return k, nil }
 
-// events runs events.py.
+// events runs events.py and returns the lines of its output.
 func events(t *testing.T, stdin string, args ...string) []string {
 	t.Helper()
 	s := &shop{t: t, ctx: t.Context(), python: testenv.PythonWith(t, "testdata/events.txt")}
@@ -47,8 +47,8 @@ func events(t *testing.T, stdin string, args ...string) []string {
 	return lines
 }
 
-// TestC23_PythonWrites: C23. What CloudEvents' SDK for Python writes is read, in both modes and both
-// forms of its API. One of them calls a document of structured mode plain JSON.
+// TestC23_PythonWrites: C23. leat reads what CloudEvents' SDK for Python writes, in both modes and with
+// both forms of its API. One of these forms labels a document of structured mode as plain JSON.
 //
 //leat:level 4
 func TestC23_PythonWrites(t *testing.T) {
@@ -74,8 +74,8 @@ func TestC23_PythonWrites(t *testing.T) {
 	}
 }
 
-// TestC22_PythonReads: C22. The same SDK reads what leat writes, in both modes; of a sealed event
-// all but the data.
+// TestC22_PythonReads: C22. The same SDK reads what leat writes, in both modes. Of an encrypted event it
+// reads everything except the data.
 //
 //leat:level 4
 func TestC22_PythonReads(t *testing.T) {

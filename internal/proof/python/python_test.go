@@ -22,7 +22,7 @@ import (
 //leat:level 2
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// id is the header that the relay sets.
+// id returns the event id from the header that the relay sets.
 func id(r *kgo.Record) string {
 	for _, h := range r.Headers {
 		if h.Key == outbox.HeaderEventID {
@@ -32,9 +32,9 @@ func id(r *kgo.Record) string {
 	return ""
 }
 
-// Producers and consumers in Python, and a table with a trigger: nothing is lost, doubled,
-// invented or put out of order, although a producer and a consumer are killed in the midst of
-// their work, and every third message comes twice.
+// Producers and consumers in Python, and a table with a trigger: nothing is lost, duplicated, made up or
+// out of order, although a producer and a consumer are killed in the middle of their work, and every third
+// message is delivered twice.
 func TestPython_History(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -55,8 +55,8 @@ func TestPython_History(t *testing.T) {
 	}
 }
 
-// The same checks convict a producer that enqueues outside of its transaction, and a consumer
-// that does not claim.
+// The same checks convict a producer that enqueues outside its transaction, and a consumer that does not
+// claim.
 func TestPython_Convicted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -66,9 +66,8 @@ func TestPython_Convicted(t *testing.T) {
 	require.Subset(t, s.judge().Violated(), []string{"O3", "I1"})
 }
 
-// consume delivers what comes to the topic, each partition to a process of its own, until
-// producers are done and all of the ledger has come. The first process is killed at its
-// message number kill.
+// consume delivers the messages of the topic, each partition to its own process, until the producers are
+// done and everything in the outbox has arrived. The first process is killed at message number kill.
 func (s *shop) consume(producers *errgroup.Group, kill int, flags ...string) {
 	client, err := kgo.NewClient(kgo.SeedBrokers(testenv.Kafka(s.t).Brokers...), kgo.ConsumeTopics(s.topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(s.t, err)
@@ -113,7 +112,7 @@ func (s *shop) consume(producers *errgroup.Group, kill int, flags ...string) {
 	require.NoError(s.t, dump.Close())
 }
 
-// judge dumps the tables, and lets the checker judge.
+// judge dumps the tables, and runs the checker on the history.
 func (s *shop) judge() history.Verdict {
 	s.t.Helper()
 	dump, err := history.Dump(filepath.Join(s.dir, "tables.jsonl"))

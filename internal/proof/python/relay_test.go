@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/repo"
 )
 
-// daemonFile is all that a team without Go writes for its outbox.
+// daemonFile is the whole configuration that a team without Go needs for its outbox.
 const daemonFile = `
 database: '%s'
 kafka: {brokers: '%s'}
@@ -24,8 +24,8 @@ outboxes:
 http: {listen: '127.0.0.1:0'}
 `
 
-// startDaemon builds the command, and has `leat run` relay the outbox of s to Kafka until the
-// test ends.
+// startDaemon builds the command, and runs `leat run` until the test ends, to relay the outbox of s to
+// Kafka.
 func (s *shop) startDaemon(brokers []string) {
 	t := s.t
 	t.Helper()

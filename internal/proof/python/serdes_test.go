@@ -25,7 +25,7 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// placed is the event of serdes.py.
+// placed is the event that serdes.py uses.
 type placed struct {
 	ID    string `avro:"id" json:"id"`
 	Total int64  `avro:"total" json:"total"`
@@ -33,9 +33,9 @@ type placed struct {
 
 const placedJSON = `{"id":"a","total":7}`
 
-// What Confluent's own serializers write in Python and enqueue by the function in SQL, leat reads,
-// and what leat writes, Confluent's own deserializers read: Avro, JSON Schema and Protobuf, on a
-// real registry. The schemas of the first two are written apart in both programs and have one id.
+// leat reads what Confluent's serializers write in Python and enqueue with the SQL function, and
+// Confluent's deserializers read what leat writes: Avro, JSON Schema and Protobuf, with a real registry.
+// The schemas of the first two are defined separately in both programs and get the same id.
 //
 //leat:level 4
 func TestSerdes_BothDirections(t *testing.T) {
@@ -74,7 +74,7 @@ func TestSerdes_BothDirections(t *testing.T) {
 	}
 }
 
-// readOrders reads what Python has enqueued.
+// readOrders decodes the events that Python has enqueued.
 func readOrders(t *testing.T, db *testenv.Database, codecs map[string]content.Codec, message protoreflect.MessageType) {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), `SELECT type, payload FROM leat.outbox WHERE topic = 'orders'`)
@@ -100,7 +100,7 @@ func readOrders(t *testing.T, db *testenv.Database, codecs map[string]content.Co
 	require.Equal(t, 3, read)
 }
 
-// orderFile is the .proto file of the orders.
+// orderFile returns the .proto file of the orders.
 func orderFile(namespace string) *descriptorpb.FileDescriptorProto {
 	return &descriptorpb.FileDescriptorProto{
 		Name: new(namespace + "/order.proto"), Package: &namespace, Syntax: new("proto3"),
@@ -111,8 +111,8 @@ func orderFile(namespace string) *descriptorpb.FileDescriptorProto {
 	}
 }
 
-// serdes are codecs of the schemas that serdes.py has. That of Protobuf has a subject of its own:
-// Python registers a descriptor, leat the text of a file.
+// serdes returns codecs for the schemas of serdes.py. The Protobuf schema has a subject of its own: Python
+// registers a descriptor, leat the text of a file.
 func serdes(t *testing.T, env *testenv.RegistryEnv, message proto.Message) map[string]content.Codec {
 	t.Helper()
 	transport := &http.Transport{}
@@ -139,7 +139,7 @@ func serdes(t *testing.T, env *testenv.RegistryEnv, message proto.Message) map[s
 	}
 }
 
-// must returns v, what a test configures well.
+// must returns v, and panics on an error of the test's own configuration.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

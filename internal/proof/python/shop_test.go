@@ -25,10 +25,10 @@ import (
 	"github.com/leat-go/leat/outbox/pgoutbox"
 )
 
-// patience is how long a shop may take on a busy machine.
+// patience limits how long a shop may take on a busy machine.
 const patience = 3 * time.Minute
 
-// shop is a database, a topic, and what processes write down.
+// shop is a database, a topic, and the history files of its processes.
 type shop struct {
 	t          *testing.T
 	ctx        context.Context //nolint:containedctx // of the test
@@ -66,7 +66,7 @@ func (s *shop) exec(sql string) {
 	require.NoError(s.t, err)
 }
 
-// role makes a role that may use its own tables and call the functions.
+// role creates a role that may use its own tables and call the functions.
 func (s *shop) role() {
 	s.t.Helper()
 	name := "leat_test_" + uuid.NewString()
@@ -83,12 +83,12 @@ func (s *shop) role() {
 	s.url = s.db.URL + "&options=-c%20role%3D" + name
 }
 
-// file is a new file of the history.
+// file returns the path of a new history file.
 func (s *shop) file(name string) string {
 	return filepath.Join(s.dir, strconv.FormatInt(s.files.Add(1), 10)+"-"+name+".jsonl")
 }
 
-// script is a process of Python.
+// script is a Python process.
 type script struct {
 	*exec.Cmd
 
@@ -107,7 +107,7 @@ func (s *shop) script(stdin io.Reader, args ...string) *script {
 	return p
 }
 
-// produce lets a producer do count transactions, and kills it after so many; 0: never.
+// produce runs a producer of count transactions, and kills it after kill of them unless kill is 0.
 func (s *shop) produce(name string, count, kill int, flags ...string) error {
 	p := s.script(nil, append([]string{"producer.py", s.url, s.file(name), name, strconv.Itoa(count), s.topic}, flags...)...)
 	for n := 1; p.out.Scan(); n++ {
@@ -118,7 +118,7 @@ func (s *shop) produce(name string, count, kill int, flags ...string) error {
 	return s.ended(p, kill > 0)
 }
 
-// ended waits for a process, which may have been killed.
+// ended waits for the end of a process. If it was killed, its error is ignored.
 func (s *shop) ended(p *script, killed bool) error {
 	if err := p.Wait(); err != nil && !killed {
 		return &failure{err, p.stderr.String()}
@@ -134,7 +134,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.error.Error() + ": " + f.stderr }
 
-// consumer is a process that is given messages.
+// consumer is a process to which messages are delivered.
 type consumer struct {
 	s     *shop
 	flags []string
@@ -151,8 +151,8 @@ func (c *consumer) start() {
 	c.in = write
 }
 
-// deliver delivers a message until it may be acknowledged. A process that is killed in the
-// midst of it is followed by another one.
+// deliver delivers a message until it may be acknowledged. If the process is killed in the middle, another
+// one replaces it.
 func (c *consumer) deliver(r *kgo.Record, kill bool) {
 	t := c.s.t
 	line, err := json.Marshal(map[string]string{"id": id(r), "payload": string(r.Value)})

@@ -13,7 +13,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestRoot_IsNotThatOfThisModule: the modules below leat's are passed on the way up.
+// TestRoot_IsNotThatOfThisModule: Root goes up past the nested modules to leat's own.
 func TestRoot_IsNotThatOfThisModule(t *testing.T) {
 	t.Parallel()
 

@@ -25,7 +25,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// madeUp is a run whose every figure is another, so that none can stand for another.
+// madeUp returns a run in which every figure is different, so that none can be mistaken for another.
 func madeUp() report.Run {
 	r := report.Run{
 		Start: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Seconds: 754, Seed: 8001, Command: "soak -for 12m",
@@ -66,7 +66,7 @@ func madeUp() report.Run {
 	return r
 }
 
-// write writes the report of the run and returns its folder and page.
+// write writes the report of the run and returns its folder and the text of its page.
 func write(t *testing.T, r report.Run) (docs, page string) {
 	t.Helper()
 	docs = t.TempDir()
@@ -102,7 +102,7 @@ func TestTheReportHasTheFiguresOfTheRun(t *testing.T) {
 	require.NotContains(t, page, "<no value>")
 }
 
-// Every figure of the page comes from the run that lies beside it.
+// Every figure of the page comes from the stored run next to it.
 func TestTheReportCanBeWrittenAgainFromItsRun(t *testing.T) {
 	t.Parallel()
 	docs, page := write(t, madeUp())
@@ -114,8 +114,7 @@ func TestTheReportCanBeWrittenAgainFromItsRun(t *testing.T) {
 	require.Equal(t, page, again)
 }
 
-// The run of the daemon has a place on the page of the other run, which keeps it when it is
-// written again.
+// The daemon's run has a place on the page of the other run. The page keeps it when it is written again.
 func TestTheDaemonHasItsPlaceOnThePage(t *testing.T) {
 	t.Parallel()
 	docs, alone := write(t, madeUp())
@@ -145,7 +144,7 @@ func TestTheDaemonHasItsPlaceOnThePage(t *testing.T) {
 	require.ErrorIs(t, report.Write(t.TempDir(), daemon), os.ErrNotExist, "there is no page that it belongs to")
 }
 
-// onDatabase is a made-up run on another database, with figures of its own.
+// onDatabase returns a made-up run on another database, with figures of its own.
 func onDatabase(name string, i int) report.Run {
 	r := madeUp()
 	r.Services[0] = report.Service{Name: name, Version: fmt.Sprintf("%d.7", 40+i)}
@@ -160,7 +159,7 @@ func onDatabase(name string, i int) report.Run {
 	return r
 }
 
-// A run on another database has its place on the page, too, and takes no other run's.
+// A run on another database has its own place on the page, too, and replaces no other run.
 func TestOtherDatabasesHaveTheirPlacesOnThePage(t *testing.T) {
 	t.Parallel()
 	docs, alone := write(t, madeUp())
@@ -249,7 +248,7 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
-// However many faults there are, those that are rare are in the plots.
+// However many faults there are, rare ones appear in the plots.
 func TestRareFaultsAreNotThinnedOut(t *testing.T) {
 	t.Parallel()
 	r := madeUp()
@@ -328,8 +327,8 @@ func TestPagesAreLinkedWhereTheyAre(t *testing.T) {
 	require.NotContains(t, string(b), "(mutations.md)")
 }
 
-// A point that has several kinds is one point, and one that was not struck at all is the
-// one that was struck least.
+// A point with several kinds counts as one point. A point that was not struck at all counts as the one
+// that was struck least.
 func TestFaultsAreTotalledByTheirPoints(t *testing.T) {
 	t.Parallel()
 	r := madeUp()

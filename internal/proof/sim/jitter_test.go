@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestScatter wants numbers in [0, 1) that are the same for the same time and far
-// apart for neighbouring ones.
+// TestScatter checks that the numbers are in [0, 1), the same for the same time, and far apart for
+// neighbouring times.
 func TestScatter(t *testing.T) {
 	t.Parallel()
 	sum := 0.0

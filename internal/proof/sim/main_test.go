@@ -12,7 +12,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// seeds is how many runs a test makes: LEAT_SIM_SEEDS, or so many.
+// seeds returns how many runs a test makes: LEAT_SIM_SEEDS, or usual.
 func seeds(t *testing.T, usual int) uint64 {
 	t.Helper()
 	n := usual

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/dedupe/memdedupe"
 )
 
-// leaseStep is one step of a store of leases: time passes, then a call.
+// leaseStep is one step on a store of leases: time passes, then a call is made.
 type leaseStep struct {
 	After time.Duration
 	Call  string
@@ -35,7 +35,7 @@ func leaseSteps() *rapid.Generator[[]leaseStep] {
 	}), 1, 40)
 }
 
-// leaseModel is what one record ought to be. Absent is the zero model.
+// leaseModel is the expected state of one record. The zero model is an absent record.
 type leaseModel struct {
 	token    string
 	until    time.Time
@@ -45,7 +45,7 @@ type leaseModel struct {
 	done     bool
 }
 
-// answer is what a call ought to be answered, as text, and what happens to the record.
+// answer returns the expected answer to a call, as text, and the record after the call.
 func (m leaseModel) answer(s leaseStep, now time.Time, lease time.Duration) (string, leaseModel) {
 	held := m.open && now.Before(m.until)
 	switch s.Call {
@@ -95,7 +95,7 @@ func (m leaseModel) complete(token string) (string, leaseModel) {
 	return answer, leaseModel{token: token, attempt: max(m.attempt, 1), done: true}
 }
 
-// ask makes the call of a step.
+// ask makes the call of a step and returns the answer as text.
 func ask(ctx context.Context, store dedupe.Store, forget func(dedupe.Key), s leaseStep, lease time.Duration) (string, error) {
 	key := dedupe.Key{Consumer: "c", ID: s.Key}
 	switch s.Call {
@@ -160,7 +160,7 @@ func TestLeasesFollowTheModel(t *testing.T) {
 	})
 }
 
-// forgetfulStore does not compare tokens when a run is completed.
+// forgetfulStore ignores tokens when a run is completed.
 type forgetfulStore struct{ dedupe.Store }
 
 func (s forgetfulStore) Complete(ctx context.Context, key dedupe.Key, token string, result []byte) (dedupe.Completion, error) {
@@ -171,8 +171,7 @@ func (s forgetfulStore) Complete(ctx context.Context, key dedupe.Key, token stri
 	return c, err
 }
 
-// TestLeasesFollowTheModel_Control wants the model to notice a store that does not
-// compare tokens.
+// TestLeasesFollowTheModel_Control: the model notices a store that does not compare tokens.
 func TestLeasesFollowTheModel_Control(t *testing.T) {
 	t.Parallel()
 	for seed := range 200 {

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/inbox/meminbox"
 )
 
-// inboxStep is one step of several deliveries at once: each lane has one at a time.
+// inboxStep is one step of several concurrent deliveries. Each lane has one delivery at a time.
 type inboxStep struct {
 	Lane int
 	Call string
@@ -32,7 +32,7 @@ func inboxSteps() *rapid.Generator[[]inboxStep] {
 	}), 1, 60)
 }
 
-// inboxRun runs steps on a store and follows what ought to be.
+// inboxRun runs steps on a store and tracks the expected state.
 type inboxRun struct {
 	store     driver.Store
 	units     [inboxLanes]driver.Unit
@@ -78,7 +78,7 @@ func (r *inboxRun) claim(ctx context.Context, s inboxStep) error {
 	return nil
 }
 
-// runInbox runs steps and wants each id that has committed to have taken effect once.
+// runInbox runs steps and checks that each committed id has taken effect exactly once.
 func runInbox(ctx context.Context, steps []inboxStep, wrap func(driver.Store) driver.Store) error {
 	r := &inboxRun{store: wrap((&meminbox.Store{}).Consumer("c")), effects: map[string]int{}, committed: map[string]bool{}}
 	for i, s := range steps {
@@ -105,7 +105,7 @@ func TestInboxFollowsTheModel(t *testing.T) {
 	})
 }
 
-// hastyStore calls what is in progress a duplicate.
+// hastyStore reports a message in progress as a duplicate.
 type hastyStore struct{ driver.Store }
 
 func (s hastyStore) Claim(ctx context.Context, id string) (driver.Unit, driver.Status, error) {
@@ -116,8 +116,7 @@ func (s hastyStore) Claim(ctx context.Context, id string) (driver.Unit, driver.S
 	return u, status, err
 }
 
-// TestInboxFollowsTheModel_Control wants the model to notice a store that acks what is
-// in progress.
+// TestInboxFollowsTheModel_Control: the model notices a store that acks messages in progress.
 func TestInboxFollowsTheModel_Control(t *testing.T) {
 	t.Parallel()
 	for seed := range 200 {

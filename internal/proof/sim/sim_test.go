@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/proof/sim"
 )
 
-// report writes down what went wrong, and how to see it again.
+// report reports what went wrong, with the choices that reproduce it.
 func report(t *testing.T, r sim.Result) {
 	t.Helper()
 	small := sim.Shrink(t, r, 300)
@@ -20,8 +20,7 @@ func report(t *testing.T, r sim.Result) {
 		r.Violations, len(small.Schedule.Choices), small.Schedule.Choices, small.Violations)
 }
 
-// TestSeeds runs the real engines through schedule after schedule: all promises are
-// kept.
+// TestSeeds runs the real engines through many schedules: all promises are kept.
 func TestSeeds(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range sim.Scenarios() {
@@ -44,8 +43,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestSameAgain runs seeds twice, and once more from the choices that were made: the
-// histories are the same, event by event.
+// TestSameAgain runs seeds twice, and once more from the recorded choices: the histories are equal, event
+// by event.
 func TestSameAgain(t *testing.T) {
 	t.Parallel()
 	for _, scenario := range sim.Scenarios() {
@@ -61,7 +60,7 @@ func TestSameAgain(t *testing.T) {
 	}
 }
 
-// same wants two histories to be the same, and shows where they part.
+// same checks that two histories are equal, and shows where they differ.
 func same(t *testing.T, seed uint64, a, b sim.Result) {
 	t.Helper()
 	for i := range min(len(a.Events), len(b.Events)) {
@@ -71,8 +70,8 @@ func same(t *testing.T, seed uint64, a, b sim.Result) {
 	require.Equal(t, a.Hash, b.Hash)
 }
 
-// TestControls breaks one rule after another: each is convicted, of all that it violates,
-// within some seeds.
+// TestControls breaks one rule after another. Each is convicted of everything that it violates, within
+// some seeds.
 func TestControls(t *testing.T) {
 	t.Parallel()
 	for _, c := range sim.Controls() {
@@ -101,8 +100,8 @@ func TestControls_AreOnThePage(t *testing.T) {
 	}
 }
 
-// TestLoad_RefusesWhatIsNotThere: a schedule of a rule that nobody breaks is not run as
-// one that is innocent.
+// TestLoad_RefusesWhatIsNotThere: a saved schedule with an unknown rule is refused. Otherwise it would run
+// without a broken rule and look innocent.
 func TestLoad_RefusesWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for _, s := range []sim.Schedule{
@@ -115,8 +114,8 @@ func TestLoad_RefusesWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestSavedScheduleConvictsAgain shrinks what convicts a control, saves it, and runs it
-// again twice.
+// TestSavedScheduleConvictsAgain shrinks a schedule that convicts a control, saves it, and runs it again
+// twice.
 func TestSavedScheduleConvictsAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range sim.Controls() {

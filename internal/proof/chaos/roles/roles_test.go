@@ -19,7 +19,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// watching returns a watch and what it reports.
+// watching returns a watch and the buffer that its reports go to.
 func watching() (*watch, *bytes.Buffer) {
 	var out bytes.Buffer
 	return newWatch(&reporter{out: json.NewEncoder(&out)}), &out
@@ -36,8 +36,8 @@ func reports(t *testing.T, out *bytes.Buffer) []Report {
 	return all
 }
 
-// TestWatch_EachFaultHasAConsequenceOfItsOwn: what is seen belongs to one fault, the
-// oldest that waits.
+// TestWatch_EachFaultHasAConsequenceOfItsOwn: each observed consequence is assigned to one fault, the
+// oldest without one.
 func TestWatch_EachFaultHasAConsequenceOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w, out := watching()
@@ -68,7 +68,8 @@ func TestWatch_GivesUpTheOldest(t *testing.T) {
 	require.Equal(t, 1, reports(t, out)[0].Fault)
 }
 
-// TestArm_CancelEndsTheContextOfTheRole, and the point itself goes on.
+// TestArm_CancelEndsTheContextOfTheRole: the context of the role ends, and the point itself returns no
+// error.
 func TestArm_CancelEndsTheContextOfTheRole(t *testing.T) {
 	t.Parallel()
 	w, out := watching()
@@ -114,7 +115,7 @@ func TestConnections_CutsAll(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-// TestDraw_MakesEveryKind in about the shares that the run needs.
+// TestDraw_MakesEveryKind: the kinds are drawn in about the shares that the run needs.
 func TestDraw_MakesEveryKind(t *testing.T) {
 	t.Parallel()
 	r, kinds := rand.New(rand.NewPCG(1, 2)), map[string]int{}
@@ -159,7 +160,7 @@ func TestSettings_TravelInTheEnvironment(t *testing.T) {
 	require.ErrorContains(t, err, envSettings)
 }
 
-// TestDrawExtra_MakesWhatTheDriverAsksFor: none of it moves money, and each has its key.
+// TestDrawExtra_MakesWhatTheDriverAsksFor: extra messages move no money, and each has its own key.
 func TestDrawExtra_MakesWhatTheDriverAsksFor(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]struct {

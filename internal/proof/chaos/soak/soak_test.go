@@ -15,8 +15,8 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The command that a report prints is one that has what the run needs: the drivers of other
-// databases, the daemon.
+// The command that a report prints has everything the run needs: the drivers of other databases and the
+// daemon.
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	daemon := roles.Extras{Daemon: func(context.Context, roles.DaemonRun) error { return nil }}

@@ -12,8 +12,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// writeModule makes a module with a target that finds nothing and one that must find
-// what is wrong.
+// writeModule creates a module with one fuzz target that finds nothing and one that must fail.
 func writeModule(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,8 +32,8 @@ func writeModule(t *testing.T) string {
 	return dir
 }
 
-// TestRun: a target that fails is reported, with its input kept, and so is a run
-// that has found no target.
+// TestRun: a failing target is reported and its input is kept. A run that finds no target is reported,
+// too.
 //
 //leat:level 4
 func TestRun(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// toy is a repository of three modules: two that users can require, and their examples.
+// toy returns a repository of three modules: two that users can require, and their examples.
 func toy(t *testing.T) (*repo, *bytes.Buffer) {
 	t.Helper()
 	root := t.TempDir()
@@ -66,8 +66,8 @@ func content(t *testing.T, r *repo, name string) string {
 	return string(text)
 }
 
-// TestCommit: each released module has a tag, requires its siblings at the version of the
-// release, and knows the checksums of what a module proxy serves of them.
+// TestCommit: each released module has a tag, requires its siblings at the version of the release, and has
+// the checksums of what a module proxy serves for them.
 func TestCommit(t *testing.T) {
 	t.Parallel()
 	r, _ := toy(t)
@@ -101,7 +101,7 @@ func TestCommit(t *testing.T) {
 	require.Empty(t, git(t, r.root, "status", "--porcelain"))
 }
 
-// TestTidy: what a source imports of a sibling is required, without a replace.
+// TestTidy: a sibling that a source file imports is required, without a replace directive.
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	r, _ := toy(t)
@@ -114,7 +114,7 @@ func TestTidy(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestRefused: a release that cannot be is refused with what is wrong, and leaves no trace.
+// TestRefused: an impossible release is refused with the reason, and leaves no trace.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -186,7 +186,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestCommit_LeavesNothingBehind: if the last tag cannot be made, commit and tags are undone.
+// TestCommit_LeavesNothingBehind: if the last tag cannot be created, the commit and the other tags are
+// undone.
 func TestCommit_LeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	r, _ := toy(t)
@@ -206,7 +207,7 @@ func TestCommit_LeavesNothingBehind(t *testing.T) {
 	require.Empty(t, git(t, r.root, "tag"))
 }
 
-// TestCheckAPI: a stable package breaks nobody, unless the changelog names what breaks.
+// TestCheckAPI: a stable package must not break its users, unless the changelog names the break.
 func TestCheckAPI(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -264,8 +265,8 @@ func putTools(t *testing.T, r *repo) {
 	}
 }
 
-// TestMaterials: a bill of materials names its module and the siblings that it uses at the version
-// of the release, is the same each time, and has a checksum. Whatever is missing or wrong is found.
+// TestMaterials: a bill of materials names its module and the siblings that it uses at the version of the
+// release, is reproducible, and has a checksum. Anything missing or wrong is found.
 func TestMaterials(t *testing.T) {
 	t.Parallel()
 	r, out := toy(t)

@@ -17,14 +17,14 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// eyes observe relays and maintenance, as those of a role do.
+// eyes observes relays and maintenance like the hooks of a role.
 type eyes struct{}
 
 func (eyes) OnRelaySend(context.Context, relay.SendEvent)               {}
 func (eyes) OnAdminMaintenance(context.Context, admin.MaintenanceEvent) {}
 
-// The file that is written is a file of leat run, for both relays of a run, and has the
-// times that the driver counts on.
+// The generated file is a valid configuration of leat run for both relays of a run, and has the durations
+// that the driver relies on.
 func TestConfigured(t *testing.T) {
 	t.Parallel()
 	for role, action := range map[string]relay.Action{roles.Relay: relay.Park, roles.Exact: relay.Block} {

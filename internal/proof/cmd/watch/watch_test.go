@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// told is what the story tells, in this order.
+// told lists the events of the story, in this order.
 var told = []string{
 	"dashboard   http://", "metrics     http://", "Prometheus  http://", "load: messages of three topics are enqueued, relayed and handled once",
 	"topic issues breaks: ", "they are counted as late", "alarm LeatBreakerOpen: ", "alarm LeatStale: ", "topic issues is repaired: ", "all that waited is sent",
 	"Prometheus has scraped leat's metrics, and loaded its rules: ",
 }
 
-// The story of make watch is told to its end, its pages show it, and each panel of the Grafana dashboard has drawn something
-// by then: none is dead. What a shop without Kafka, a router and deduplicators has no events of comes from the hooks that
-// those call.
+// The story of make watch is told to its end, its pages show it, and by then every panel of the Grafana
+// dashboard has drawn something. A shop without Kafka, a router and deduplicators has no such events, so
+// the test calls their hooks itself.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	_, err := testenv.Prometheus(t.Context())
@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
-// shows is what a page has.
+// shows returns the content of a page.
 func shows(t *testing.T, address string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -92,7 +92,7 @@ func shows(t *testing.T, address string) string {
 	return string(text)
 }
 
-// elsewhere is what happens in other services.
+// elsewhere calls the hooks with what happens in other services.
 func elsewhere(ctx context.Context, s *shop) {
 	source, consumers := s.metrics.Source(), s.metrics.Consumers("billing")
 	handle := consumers.Middleware(func(*message.Message) ([]*message.Message, error) { return nil, nil })

@@ -16,7 +16,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// side plays nothing and comes to o.
+// side returns a side that does nothing and has the outcome o.
 func side(o exhibit.Outcome) exhibit.Side {
 	return func(context.Context, *testbed.Testbed) (exhibit.Outcome, error) { return o, nil }
 }

@@ -19,7 +19,8 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// brisk makes a group of a test quick. Six seconds is the least that brokers allow.
+// brisk returns a configuration with short times. Six seconds is the shortest session timeout that brokers
+// allow.
 func brisk() kafkasource.Config {
 	return kafkasource.Config{
 		SessionTimeout: 6 * time.Second, CommitInterval: 50 * time.Millisecond,
@@ -27,7 +28,7 @@ func brisk() kafkasource.Config {
 	}
 }
 
-// await waits up to a minute; no test measures time.
+// await waits for ch, up to a minute. No test measures time.
 func await(t *testing.T, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {

@@ -12,15 +12,15 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// Of each Pub/Sub in TestReconnect.
+// The numbers of messages and publishers of each pair in TestReconnect.
 const (
 	reconnectMessages   = 5000
 	reconnectPublishers = 50
 )
 
-// A7: TestReconnect: the broker is killed twice while publishers write, trying again after
-// an error. All messages arrive, and nobody stands still. It is the course of Watermill's
-// test of that name, of all pairs at once.
+// A7: TestReconnect: the broker is killed twice while publishers write and retry after errors. All
+// messages arrive, and no pair gets stuck. It follows Watermill's test of that name, for all pairs at
+// once.
 //
 //leat:level 4
 func TestReconnect(t *testing.T) {
@@ -59,8 +59,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// kill is the moment at which the broker is killed. All publishers wait for it with the
-// message of this number.
+// kill is one kill of the broker. All publishers wait for it before the message with this number.
 type kill struct {
 	at   int
 	near chan struct{}
@@ -71,8 +70,8 @@ func newKill(at, pairs int) *kill {
 	return &kill{at: at, near: make(chan struct{}, pairs), now: make(chan struct{})}
 }
 
-// reconnect writes to topic and reads it until the test ends. It returns what is closed
-// when all messages have arrived.
+// reconnect writes to topic and reads it until the test ends. The returned channel is closed when all
+// messages have arrived.
 func reconnect(t *testing.T, topic string, pub message.Publisher, sub message.Subscriber, kills ...*kill) chan struct{} {
 	t.Helper()
 	msgs := initialized(t, sub, topic)
@@ -105,7 +104,7 @@ func reconnect(t *testing.T, topic string, pub message.Publisher, sub message.Su
 	return all
 }
 
-// initialized subscribes to a topic that sub makes.
+// initialized subscribes to a topic that sub has created.
 func initialized(t *testing.T, sub message.Subscriber, topic string) <-chan *message.Message {
 	t.Helper()
 	initializer, ok := sub.(message.SubscribeInitializer)
@@ -116,7 +115,7 @@ func initialized(t *testing.T, sub message.Subscriber, topic string) <-chan *mes
 	return msgs
 }
 
-// feed gives out ids as work, and waits for the kills among them.
+// feed sends ids to work, and waits for the kills at their numbers.
 func feed(work chan<- string, stop <-chan struct{}, ids []string, kills []*kill) {
 	defer close(work)
 	for n, id := range ids {
@@ -139,7 +138,7 @@ func feed(work chan<- string, stop <-chan struct{}, ids []string, kills []*kill)
 	}
 }
 
-// keepPublishing publishes each message of work until that succeeds.
+// keepPublishing publishes each message of work, and retries until it succeeds.
 func keepPublishing(pub message.Publisher, topic string, work <-chan string, stop <-chan struct{}) {
 	for id := range work {
 		for pub.Publish(topic, message.NewMessage(id, []byte("x"))) != nil {

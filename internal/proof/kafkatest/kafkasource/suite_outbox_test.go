@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
-// throughOutbox publishes through an outbox, which all of its publishers share, as the
+// throughOutbox returns a side that publishes through one outbox. All of its publishers share it, as the
 // replicas of a service do.
 func throughOutbox(t *testing.T) side {
 	t.Helper()
@@ -27,8 +27,8 @@ func throughOutbox(t *testing.T) side {
 	return side{publisher: func(brokers []string) (message.Publisher, error) { return newOutboxPublisher(ob, brokers) }}
 }
 
-// outboxPublisher publishes in transactions of its own. Its relay, or that of another one,
-// carries what they have committed to Kafka.
+// outboxPublisher publishes in transactions of its own. Its relay, or another publisher's, sends the
+// committed messages to Kafka.
 type outboxPublisher struct {
 	*wmoutbox.Publisher
 

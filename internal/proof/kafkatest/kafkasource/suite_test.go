@@ -23,7 +23,7 @@ import (
 // watermill-kafka's. Its test of reconnects has a data race, and a minute for what a busy
 // machine does in two: TestReconnect is in its place.
 
-// side makes one half of a Pub/Sub.
+// side creates one half of a Pub/Sub.
 type side struct {
 	publisher  func(brokers []string) (message.Publisher, error)
 	subscriber func(brokers []string, group string) (message.Subscriber, error)
@@ -31,7 +31,7 @@ type side struct {
 
 func byPayload(_ string, msg *message.Message) (string, error) { return string(msg.Payload), nil }
 
-// subscribing is our subscriber, with what change makes of its configuration.
+// subscribing returns our subscriber, with a configuration that change has modified.
 func subscribing(change func(*kafkasource.Config)) side {
 	return side{
 		subscriber: func(brokers []string, group string) (message.Subscriber, error) {
@@ -47,7 +47,7 @@ func subscribing(change func(*kafkasource.Config)) side {
 	}
 }
 
-// theirs are watermill-kafka's.
+// theirs returns watermill-kafka's publisher and subscriber.
 func theirs() side {
 	marshaler := kafka.NewWithPartitioningMarshaler(byPayload)
 	return side{
@@ -70,8 +70,7 @@ func theirs() side {
 
 func grouped(*kafkasource.Config) {}
 
-// A7: TestWatermillSuite: keys in order at 16 messages in flight, from watermill-kafka's
-// publisher.
+// A7: TestWatermillSuite: keys stay in order with 16 messages in flight, from watermill-kafka's publisher.
 func TestWatermillSuite(t *testing.T) {
 	t.Parallel()
 	universal(t, theirs(), subscribing(grouped), tests.Features{ConsumerGroups: true, GuaranteedOrder: true})
@@ -127,8 +126,8 @@ func constructor(brokers []string, name func(string) string, from, to side) test
 	}
 }
 
-// groupOf returns the group of a test's subscribers. Those that are to get what others have
-// got have a group each.
+// groupOf returns the group of a test's subscribers. Subscribers that must receive the same messages as
+// earlier ones get a group each.
 func groupOf(t *testing.T) string {
 	t.Helper()
 	if strings.Contains(t.Name(), "/TestNewSubscriberReceivesOldMessages/") {

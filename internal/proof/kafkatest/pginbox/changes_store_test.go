@@ -43,10 +43,10 @@ type store struct {
 	ranges func(ctx context.Context) error
 }
 
-// opener opens a database of a test's own.
+// opener opens a database for one test.
 type opener func(t *testing.T, log *slog.Logger) store
 
-// manner is how a consumer takes messages.
+// manner configures how a consumer takes messages.
 type manner struct {
 	inbox.Config
 
@@ -134,7 +134,7 @@ func onMySQL(t *testing.T, log *slog.Logger) store {
 	}
 }
 
-// tables makes those of effects, whose numbers follow the order of the inserts of one key.
+// tables creates the tables of effects. Their row numbers follow the order of the inserts of one key.
 func (s *store) tables(ctx context.Context) error {
 	for _, table := range []string{"billed", "shipped"} {
 		_, err := s.db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %s (no SERIAL PRIMARY KEY, id varchar(200) NOT NULL)", table))
@@ -145,7 +145,7 @@ func (s *store) tables(ctx context.Context) error {
 	return nil
 }
 
-// effectsIn returns the ids in a table, in their order.
+// effectsIn returns the ids in a table, ordered by row number.
 func (w *world) effectsIn(table string) (ids []string) {
 	w.t.Helper()
 	rows, err := w.db.QueryContext(context.Background(), "SELECT id FROM "+table+" ORDER BY no")

@@ -25,9 +25,9 @@ import (
 	"github.com/leat-go/leat/outbox/wmsink"
 )
 
-// TestChanges makes ordinary changes to a service that runs, as docs/changing.md has them: the old and the new side by side, with
-// messages in flight, parked, delayed and waiting. It is judged by ids: nothing is lost, doubled or out of order, unless a line has
-// said so before.
+// TestChanges makes ordinary changes to a running service, as docs/changing.md describes them: old and new
+// side by side, with messages in flight, parked, delayed and waiting. The verdict is based on ids: nothing
+// is lost, duplicated or out of order, unless the log has announced it before.
 //
 //leat:level 4
 func TestChanges(t *testing.T) {
@@ -54,7 +54,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// onlyOn returns change for PostgreSQL alone.
+// onlyOn returns change if store is PostgreSQL, and nil otherwise.
 func onlyOn(store string, change func(w *world)) func(w *world) {
 	if store != "PostgreSQL" {
 		return nil
@@ -62,7 +62,7 @@ func onlyOn(store string, change func(w *world)) func(w *world) {
 	return change
 }
 
-// TestChanges_JudgeSees: changes that are forbidden, by hand, are noticed.
+// TestChanges_JudgeSees: forbidden changes, made by hand, are noticed.
 //
 //leat:level 4
 func TestChanges_JudgeSees(t *testing.T) {
@@ -128,7 +128,7 @@ func TestChanges_JudgeSees(t *testing.T) {
 
 type group = outboxtest.GroupConfig
 
-// changeSlots goes from one slot to four, and to two.
+// changeSlots goes from one slot to four, then to two.
 func changeSlots(w *world) {
 	w.refuses.Store(true)
 	brief := relay.Config{Lease: 3 * time.Second, PublishTimeout: time.Second, LeaseMargin: 500 * time.Millisecond}
@@ -152,7 +152,8 @@ func changeSlots(w *world) {
 	has(2)
 }
 
-// changeTopics takes a topic away while messages of it wait, and then as the page says. Then it is given back.
+// changeTopics removes a topic while messages of it wait, which is refused, and then in the way the page
+// describes. Finally it adds the topic again.
 func changeTopics(w *world) {
 	w.refuses.Store(true)
 	both, fewer := group{}, group{Topics: []string{w.orders}}
@@ -179,7 +180,7 @@ func changeTopics(w *world) {
 	w.progress(20)
 }
 
-// renameGroup renames a group with all that it has.
+// renameGroup renames a group together with its position and its parked records.
 func renameGroup(w *world) {
 	w.refuses.Store(true)
 	w.named = "audit"
@@ -198,7 +199,8 @@ func renameGroup(w *world) {
 	w.progress(20)
 }
 
-// changePolicy has a relay lead that skips what the one beside it parks, and deploys one that gives records up.
+// changePolicy runs a relay that skips records next to one that parks them. Then it deploys one that gives
+// records up as dead.
 func changePolicy(w *world) {
 	gives := func(a relay.Action) relay.Config {
 		return relay.Config{Policies: []relay.Policy{{Action: a, Attempts: 1}}}
@@ -238,7 +240,8 @@ func changeOrder(w *world) {
 	w.progress(20)
 }
 
-// changeSink goes with a backlog from franz-go to a publisher of watermill-kafka, which lacks a topic at first.
+// changeSink switches with a backlog from franz-go to a publisher of watermill-kafka, for which a topic is
+// missing at first.
 func changeSink(w *world) {
 	w.refuses.Store(true)
 	old := w.relay(group{}, relay.Config{}, w.sinkWith(kafkasink.PartitionSarama)) // so that keys stay where they are
@@ -265,7 +268,7 @@ func changeSink(w *world) {
 	w.progress(20)
 }
 
-// changeExactlyOnce goes to exactly once, back, and to it again.
+// changeExactlyOnce switches to exactly once, back, and to exactly once again.
 func changeExactlyOnce(w *world) {
 	src, block := group{Positions: true}, relay.Config{Policies: []relay.Policy{{Action: relay.Block}}}
 	adopts := block
@@ -297,12 +300,13 @@ func changeExactlyOnce(w *world) {
 	w.progress(20)
 }
 
-// parks is an inbox that parks what fails, at once.
+// parks returns a configuration that parks a message at its first failure.
 func parks() inbox.Config {
 	return inbox.Config{OnFailure: inbox.Policy{Action: inbox.Park, Attempts: 1, Delay: inbox.NoDelay}}
 }
 
-// renameConsumer gives a consumer another name once nothing of the former one comes again, and what is parked is done.
+// renameConsumer renames a consumer once none of its messages can be delivered again, and its parked
+// messages have been redriven.
 func renameConsumer(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	w.fails.Store(true)
@@ -319,7 +323,7 @@ func renameConsumer(w *world) {
 	w.effects("billed")
 }
 
-// changeInboxPolicy leaves messages parked for consumers that park nothing.
+// changeInboxPolicy leaves messages parked while consumers run that park nothing.
 func changeInboxPolicy(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	w.fails.Store(true)
@@ -336,7 +340,8 @@ func changeInboxPolicy(w *world) {
 	w.effects("billed")
 }
 
-// changeManner takes messages one at a time and in batches, behind a cache, by another driver, and while the inbox goes over to ranges.
+// changeManner takes messages one at a time and in batches, behind a cache, with another driver, and while
+// the inbox switches to ranges.
 func changeManner(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	manners := []manner{{}, {batches: true}, {}}
@@ -358,7 +363,8 @@ func changeManner(w *world) {
 	}
 }
 
-// splitHandlers gives a second handler a group of its own whose offsets are those of the first, and later merges them again.
+// splitHandlers gives a second handler its own group, with the offsets of the first group, and merges them
+// again later.
 func splitHandlers(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	one := w.kafkasource("one")
@@ -383,7 +389,7 @@ func splitHandlers(w *world) {
 	w.effects("billed")
 }
 
-// changeIDs takes ids from elsewhere, and offsets back to the oldest message.
+// changeIDs takes ids from another source, and sets offsets back to the oldest message.
 func changeIDs(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	old := w.consume(w.kafkasource("g"), "c", manner{}, "billed")
@@ -397,7 +403,7 @@ func changeIDs(w *world) {
 	w.effects("billed")
 }
 
-// changeSubscriber goes from watermill-kafka to kafkasource in one group.
+// changeSubscriber switches from watermill-kafka to kafkasource within one group.
 func changeSubscriber(w *world) {
 	w.relay(group{}, relay.Config{}, w.sink())
 	cfg := kafka.DefaultSaramaSubscriberConfig()
@@ -418,7 +424,7 @@ func changeSubscriber(w *world) {
 	w.effects("billed")
 }
 
-// copyOffsets gives a group those of another one, as Kafka's tools do.
+// copyOffsets copies the offsets of one group to another, as Kafka's tools do.
 func (w *world) copyOffsets(from, to string) {
 	w.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka.Brokers...))
@@ -430,7 +436,8 @@ func (w *world) copyOffsets(from, to string) {
 	require.NoError(w.t, tools.CommitAllOffsets(w.t.Context(), w.kafka.Name(to), offsets.Offsets()))
 }
 
-// noLag stops the producers until a group has done everything, and acknowledged it: nothing of it comes again.
+// noLag stops the producers until the group has processed and acknowledged everything, so that none of it
+// is delivered again.
 func (w *world) noLag(group, table string) {
 	w.t.Helper()
 	w.stopWriting()
@@ -446,7 +453,7 @@ func (w *world) noLag(group, table string) {
 	})
 }
 
-// judge reads what is in Kafka, and what effects there are, and returns what is wrong with it.
+// judge reads Kafka and the tables of effects, and returns what is wrong with them.
 func (w *world) judge() (wrong []string) {
 	w.t.Helper()
 	sent, wrong := w.sent()
@@ -478,7 +485,7 @@ type comparison struct {
 	wrong []string
 }
 
-// compare looks at ids in the order in which they came.
+// compare checks ids in the order of their arrival.
 func (w *world) compare(what string, ids []string) (c comparison) {
 	c.ids = map[string]bool{}
 	last := map[driver.Key]int{}

@@ -30,7 +30,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// world is a service: producers that write into an outbox, and whatever relays and consumers a test starts.
+// world is a service: producers that write to an outbox, and the relays and consumers that a test starts.
 type world struct {
 	store
 
@@ -85,7 +85,7 @@ func newWorld(t *testing.T, open opener) *world {
 	return w
 }
 
-// end stops everything that still runs.
+// end stops everything that is still running.
 func (w *world) end() {
 	w.stopWriting()
 	for _, c := range w.consumers {
@@ -103,8 +103,9 @@ func (w *world) end() {
 	}
 }
 
-// startWriting begins to commit some messages a second: of five keys and three, some of them delayed and without a key, and some of
-// a key whose first one is poison.
+// startWriting starts producers that commit a message every 4 ms. Most have one of five keys of orders, or
+// of a few keys of mails. Some are delayed and have no key, and some have the key "bad", whose records are
+// refused as poison.
 func (w *world) startWriting() {
 	quit := make(chan struct{})
 	w.quit = quit
@@ -142,7 +143,7 @@ func (w *world) stopWriting() {
 	w.quiet.Wait()
 }
 
-// lull lets the producers wait until nothing of the log does.
+// lull pauses the producers until no message of the log is waiting.
 func (w *world) lull() {
 	w.t.Helper()
 	w.stopWriting()
@@ -150,7 +151,7 @@ func (w *world) lull() {
 	w.startWriting()
 }
 
-// commit writes one message, and notes it.
+// commit writes one message, and records it.
 func (w *world) commit(topic, key string, later time.Duration) (id string, err error) {
 	w.writing.Lock()
 	defer w.writing.Unlock()
@@ -167,7 +168,7 @@ func (w *world) commit(topic, key string, later time.Duration) (id string, err e
 	return id, err
 }
 
-// put writes some messages of a key, and returns their ids.
+// put writes n messages of a key, and returns their ids.
 func (w *world) put(topic, key string, n int) (ids []string) {
 	w.t.Helper()
 	for range n {
@@ -178,14 +179,14 @@ func (w *world) put(topic, key string, n int) (ids []string) {
 	return ids
 }
 
-// leftOut writes messages that are left out, which a line of the log must have said.
+// leftOut writes messages that the relay leaves out. A line of the log must have announced that.
 func (w *world) leftOut(topic string, n int, parts ...string) {
 	w.t.Helper()
 	require.True(w.t, w.said(parts...), "%q before messages are left out", parts)
 	w.left = append(w.left, w.put(topic, "left", n)...)
 }
 
-// said reports whether a line has all of parts.
+// said reports whether some line of the log contains all of parts.
 func (w *world) said(parts ...string) bool {
 next:
 	for line := range strings.Lines(w.log.String()) {
@@ -199,13 +200,13 @@ next:
 	return false
 }
 
-// says waits for such a line.
+// says waits until some line of the log contains all of parts.
 func (w *world) says(parts ...string) {
 	w.t.Helper()
 	w.log.Await(w.t, parts...)
 }
 
-// picky refuses the key bad, and a topic.
+// picky is a sink that refuses the key "bad", and a missing topic.
 type picky struct {
 	driver.Sink
 
@@ -245,7 +246,7 @@ func (p *picky) Send(ctx context.Context, records []outbox.Record) []outbox.Resu
 	return results
 }
 
-// sink returns a sink of its own.
+// sink returns a new sink.
 func (w *world) sink() driver.Sink { return w.sinkWith(kafkasink.PartitionJava) }
 
 func (w *world) sinkWith(p kafkasink.Partitioner) driver.Sink {
@@ -256,7 +257,7 @@ func (w *world) sinkWith(p kafkasink.Partitioner) driver.Sink {
 	return &picky{Sink: sink, w: w}
 }
 
-// exact returns a sink that keeps positions.
+// exact returns an exactly-once sink, which keeps positions.
 func (w *world) exact() *kafkasink.Transactional {
 	w.t.Helper()
 	cfg := kafkasink.TransactionalConfig{TransactionalIDPrefix: w.kafka.Name("tx"), PositionTopic: w.kafka.Name("positions"), CreatePositionTopic: true}
@@ -298,7 +299,7 @@ func (w *world) relay(g group, cfg relay.Config, sink driver.Sink) (stop func() 
 	return stop
 }
 
-// refused wants a relay not to lead, and to say why.
+// refused checks that a relay refuses to run, and that its error contains says.
 func (w *world) refused(g group, cfg relay.Config, sink driver.Sink, says string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
@@ -315,7 +316,7 @@ func (w *world) stopped(relays ...func() error) {
 	}
 }
 
-// patience is how long anything may take.
+// patience limits every wait.
 const patience = 2 * time.Minute
 
 func (w *world) await(what string, is func() bool) {
@@ -336,13 +337,13 @@ func (w *world) progress(n int64) {
 	w.await("messages are sent", func() bool { return w.acked.Load() >= until })
 }
 
-// parked waits until some records are parked, or wait behind one that is.
+// parked waits until some records are parked or wait behind a parked one.
 func (w *world) parked() {
 	w.t.Helper()
 	w.await("records are parked", func() bool { g := w.stats(); return g.Parked > 0 && g.Held >= 3 })
 }
 
-// stats returns those of the group; negative figures if there are none.
+// stats returns the statistics of the group, with negative figures if it has none.
 func (w *world) stats() (g admin.GroupStats) {
 	stats, err := w.admin.Stats(context.WithoutCancel(w.t.Context()))
 	if err != nil {
@@ -356,7 +357,7 @@ func (w *world) stats() (g admin.GroupStats) {
 	return admin.GroupStats{Held: -1, Slots: []admin.SlotStats{{Backlog: -1}}}
 }
 
-// backlog is how many messages of the log wait for the group.
+// backlog returns how many messages of the log the group has not settled.
 func (w *world) backlog() (n int64) {
 	for _, s := range w.stats().Slots {
 		n += s.Backlog
@@ -387,7 +388,7 @@ func (w *world) exec(statement string) {
 	require.NoError(w.t, err)
 }
 
-// rest stops the producers, repairs everything, and waits until nothing is on its way.
+// rest stops the producers, ends all failures, and waits until nothing is in flight.
 func (w *world) rest() {
 	w.t.Helper()
 	w.stopWriting()
@@ -409,7 +410,8 @@ func (w *world) rest() {
 	w.end()
 }
 
-// sent returns the ids of all that is in the topics, in the order of their partitions, and keys that are in two of them.
+// sent returns the ids of all records in the topics, in the order of their partitions, and the keys that
+// occur in two partitions.
 func (w *world) sent() (ids, moved []string) {
 	w.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka.Brokers...), kgo.ConsumeTopics(w.orders, w.mails),
@@ -458,13 +460,13 @@ func (w *world) kafkasource(group string, options ...kgo.Opt) *kafkasource.Subsc
 	return sub
 }
 
-// instance is one of a service that takes messages.
+// instance is one replica of a consuming service.
 type instance struct {
 	stop func()
 	ran  atomic.Int64 // how often its handler was called
 }
 
-// consume runs a handler of orders, which writes into tables, and what is redriven, until it is stopped.
+// consume runs a handler of orders that writes to tables, also for redriven messages, until it is stopped.
 func (w *world) consume(sub message.Subscriber, name string, m manner, tables ...string) *instance {
 	w.t.Helper()
 	for _, table := range tables {
@@ -502,7 +504,7 @@ func (w *world) consume(sub message.Subscriber, name string, m manner, tables ..
 	return c
 }
 
-// runner returns what runs handle until its context ends: in batches, or in a router.
+// runner returns a function that runs handle until its context ends, in batches or in a router.
 func (w *world) runner(
 	in *inbox.Processor, scope func(context.Context) (string, error), sub message.Subscriber, m manner,
 	handle func(ctx context.Context, msg *message.Message) error,
@@ -528,13 +530,13 @@ func (w *world) runner(
 	return router.Run
 }
 
-// takes waits until a consumer has messages, as a member of its group.
+// takes waits until a consumer receives messages, as a member of its group.
 func (w *world) takes(c *instance) {
 	w.t.Helper()
 	w.await("a consumer takes messages", func() bool { return c.ran.Load() > 5 })
 }
 
-// effects waits for some more effects in a table.
+// effects waits for 20 more effects in a table.
 func (w *world) effects(table string) {
 	w.t.Helper()
 	until := w.count(table) + 20
@@ -547,7 +549,7 @@ func (w *world) count(table string) (n int) {
 	return n
 }
 
-// done reports whether each message of orders has its effect.
+// done reports whether each message of orders has taken effect.
 func (w *world) done(table string) bool {
 	w.writing.Lock()
 	defer w.writing.Unlock()
@@ -560,7 +562,7 @@ func (w *world) done(table string) bool {
 	return w.count(table) == want
 }
 
-// inboxHolds returns the consumer of each message that is parked.
+// inboxHolds returns the consumer of each parked message.
 func (w *world) inboxHolds() (consumers []string) {
 	w.t.Helper()
 	parked, err := w.inboxes.Parked(w.t.Context(), inboxadmin.ParkedQuery{OmitPayload: true, Limit: 10_000})
@@ -571,7 +573,7 @@ func (w *world) inboxHolds() (consumers []string) {
 	return consumers
 }
 
-// inboxParked waits until so many messages at least are parked.
+// inboxParked waits until at least n messages are parked.
 func (w *world) inboxParked(consumer string, n int) {
 	w.t.Helper()
 	w.await("messages of "+consumer+" are parked", func() bool { return len(w.inboxHolds()) >= n })

@@ -22,7 +22,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// outcomes is a hook that hands on how deliveries end.
+// outcomes is a hook that passes on the outcomes of deliveries.
 type outcomes chan inbox.Outcome
 
 // OnInboxDelivery implements inbox.DeliveryHook.
@@ -30,7 +30,7 @@ func (o outcomes) OnInboxDelivery(_ context.Context, d inbox.DeliveryEvent) {
 	o <- d.Outcome
 }
 
-// await takes outcomes until there were n of want.
+// await receives outcomes until n of them were want.
 func (o outcomes) await(t *testing.T, want inbox.Outcome, n int) {
 	t.Helper()
 	timeout := time.NewTimer(time.Minute)
@@ -47,9 +47,8 @@ func (o outcomes) await(t *testing.T, want inbox.Outcome, n int) {
 	}
 }
 
-// TestI1_I3_OnKafka: behind watermill-kafka, a message whose handler fails is
-// neither acked nor lost, and a topic that is delivered again from its start
-// changes nothing.
+// TestI1_I3_OnKafka: behind watermill-kafka, a message whose handler fails is neither acked nor lost, and
+// a topic that is redelivered from its start changes nothing.
 func TestI1_I3_OnKafka(t *testing.T) {
 	t.Parallel()
 	const messages = 12
@@ -93,8 +92,8 @@ func TestI1_I3_OnKafka(t *testing.T) {
 	require.Equal(t, []int{messages, messages}, []int{all, distinct})
 }
 
-// flaky is a handler whose first run fails for each third message. It checks that
-// no message is acked before its commit.
+// flaky is a handler that fails at first for every third message. It checks that no message is acked
+// before its commit.
 type flaky struct {
 	t            *testing.T
 	admin        *kadm.Client
@@ -122,7 +121,7 @@ func (h *flaky) handle(msg *message.Message) error {
 	return nil
 }
 
-// consume runs a router on topic until the function that it returns is called.
+// consume runs a router on topic until the returned function is called.
 func consume(
 	t *testing.T, broker *testenv.KafkaEnv, group, topic string, once message.HandlerMiddleware, handle message.NoPublishHandlerFunc,
 ) (stop func()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/internal/testenv"
 )
 
-// TestMain makes this program what its own tests start as processes.
+// TestMain also runs the processes that its own tests start.
 //
 //leat:level 1
 func TestMain(m *testing.M) {
@@ -25,8 +25,7 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// template has the inbox where it is by default, and a table without
-// constraints to write in.
+// template has the inbox at its default place, and a table without constraints to write to.
 var template = testenv.Template{
 	Name:    "pginbox",
 	Version: testenv.VersionOf(pginbox.Migrations(pginbox.Config{})),

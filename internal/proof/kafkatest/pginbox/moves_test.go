@@ -20,8 +20,9 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestMoves moves the database of a service that runs, by the steps of docs/moves.md: with producers, a relay, consumers under
-// redelivery, messages that are parked and delayed, and a group that is far behind. It is judged by ids, like TestChanges.
+// TestMoves moves the database of a running service by the steps of docs/moves.md: with producers, a
+// relay, consumers with redeliveries, parked and delayed messages, and a group that is far behind. The
+// verdict is based on ids, as in TestChanges.
 //
 //leat:level 4
 func TestMoves(t *testing.T) {
@@ -42,7 +43,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// moving is a service whose database moves.
+// moving is a service whose database is moved.
 type moving struct {
 	*world
 
@@ -72,7 +73,7 @@ func (m *moving) open(t *testing.T, log *slog.Logger) store {
 	return s
 }
 
-// begin lets the service work until it has everything that a move can lose.
+// begin runs the service until it has every kind of state that a move could lose.
 func (m *moving) begin() {
 	m.repeats = true
 	m.refuses.Store(true)
@@ -83,7 +84,7 @@ func (m *moving) begin() {
 	require.NoError(m.t, err)
 }
 
-// run starts the relay and the consumer that does not lag.
+// run starts the relay and the consumer that keeps up.
 func (m *moving) run() {
 	m.relay(group{Slots: 2}, relay.Config{Lease: 3 * time.Second, PublishTimeout: time.Second, LeaseMargin: 500 * time.Millisecond}, m.sink())
 	m.consume(m.kafkasource("prompt"), "prompt", manner{Config: parks()}, "billed")
@@ -100,7 +101,7 @@ func (m *moving) stopAll() {
 	m.consumers, m.relays = nil, nil
 }
 
-// finish goes on after the move, and has the group that is far behind read everything.
+// finish restarts the producers after the move, and lets the group that is far behind read everything.
 func (m *moving) finish() {
 	m.t.Helper()
 	m.startWriting()
@@ -111,7 +112,8 @@ func (m *moving) finish() {
 	m.rest()
 }
 
-// failOver promotes a standby under a relay and a consumer that run. Producers pause, so that the judge knows what was committed.
+// failOver promotes a standby under a running relay and consumer. Producers pause, so that the judge knows
+// what was committed.
 func failOver(m *moving) {
 	m.stopWriting()
 	standby := m.server.Standby(m.t) // restarts the primary
@@ -139,7 +141,7 @@ func promote(t *testing.T, address string, pool *pgxpool.Pool) {
 	require.NoError(t, err)
 }
 
-// dumpAndRestore stops everything, and goes on with another server.
+// dumpAndRestore stops everything, and continues with another server.
 func dumpAndRestore(m *moving) {
 	other := testenv.PrivatePostgres(m.t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
 	m.stopAll()

@@ -28,7 +28,7 @@ import (
 	"github.com/leat-go/leat/middleware"
 )
 
-// Environment of this test binary when it is executed again as a consumer.
+// Environment of this test binary when it runs as a consumer.
 const (
 	envStormDatabase = "LEAT_TEST_STORM_DATABASE"
 	envStormBrokers  = "LEAT_TEST_STORM_BROKERS"
@@ -38,8 +38,8 @@ const (
 	envStormNaive    = "LEAT_TEST_STORM_NAIVE" // without the inbox
 )
 
-// stormHandler writes an effect, and now and then fails, or dwells where a kill
-// would hurt most. It says "run" when it begins.
+// stormHandler writes an effect. Now and then it fails, or pauses where a kill would hurt most. It prints
+// "run" when it begins.
 func stormHandler(write func(ctx context.Context, id string) error) message.NoPublishHandlerFunc {
 	return func(msg *message.Message) error {
 		fmt.Println("run")
@@ -56,8 +56,8 @@ func stormHandler(write func(ctx context.Context, id string) error) message.NoPu
 	}
 }
 
-// toldEnd is the outermost middleware: it says "end" when the fate of a delivery
-// is known and not acknowledged, and now and then dwells there.
+// toldEnd is the outermost middleware. It prints "end" when the outcome of a delivery is known but not
+// acknowledged yet, and now and then pauses there.
 func toldEnd(next message.HandlerFunc) message.HandlerFunc {
 	return func(msg *message.Message) ([]*message.Message, error) {
 		produced, err := next(msg)
@@ -69,7 +69,7 @@ func toldEnd(next message.HandlerFunc) message.HandlerFunc {
 	}
 }
 
-// stormProcess is what the process does: it consumes until SIGTERM.
+// stormProcess is the main function of the process: it consumes until SIGTERM.
 func stormProcess() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -109,8 +109,7 @@ func stormProcess() error {
 	return router.Run(ctx)
 }
 
-// stormSubscriber is a static member of its group: one that comes back after a
-// kill gets its partitions at once.
+// stormSubscriber returns a static member of the group: after a kill it gets its partitions back at once.
 func stormSubscriber() (message.Subscriber, error) {
 	cfg := kafka.DefaultSaramaSubscriberConfig()
 	cfg.Version = sarama.V2_8_0_0
@@ -134,11 +133,11 @@ type consumer struct {
 	killedAt   atomic.Value // the word at which it was killed
 }
 
-// doom kills a consumer when so many handlers have begun, or so many deliveries
-// have ended, whichever comes first.
+// doom kills a consumer when this many handlers have begun or this many deliveries have ended, whichever
+// comes first.
 type doom struct{ runs, ends int64 }
 
-// hear takes in what the consumer says.
+// hear counts a word that the consumer printed, and kills the consumer if its time has come.
 func (c *consumer) hear(word string) {
 	d, said := c.doom.Load(), &c.ends
 	if word == "run" {
@@ -184,8 +183,7 @@ func (c *consumer) ended() bool {
 	}
 }
 
-// kill ends the process with SIGKILL; when it returns, all that it has said was
-// heard.
+// kill ends the process with SIGKILL, and returns when all of its output has been heard.
 func (c *consumer) kill() {
 	_ = c.cmd.Process.Kill() // it may have ended already
 	<-c.done
@@ -200,8 +198,8 @@ func (c *consumer) stop() error {
 	return c.err
 }
 
-// stormSize returns how many messages there are: as many as four consumers need to be
-// killed often. A million deliveries take minutes: LEAT_TEST_STORM=100000 asks for them.
+// stormSize returns the number of messages: by default, enough for four consumers to be killed often.
+// LEAT_TEST_STORM=100000 asks for a million deliveries, which take minutes.
 func stormSize(t *testing.T) int {
 	t.Helper()
 	given := os.Getenv("LEAT_TEST_STORM")

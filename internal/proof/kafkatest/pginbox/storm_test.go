@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// storm is a topic that holds every message several times, the copies at random
-// places of random partitions, and a group of consumer processes that are killed.
+// storm is a topic that contains every message several times, the copies at random places of random
+// partitions, and a group of consumer processes that are killed.
 type storm struct {
 	t         *testing.T
 	db        *testenv.Database
@@ -61,7 +61,7 @@ func newStorm(t *testing.T, messages, copies int, naive bool) *storm {
 	return s
 }
 
-// stormID is the id of message n: of version 7, as made in one hour.
+// stormID returns the id of message n: of version 7, made within one hour.
 func stormID(n int) string {
 	var id uuid.UUID
 	binary.BigEndian.PutUint64(id[:8], (1_760_000_000_000+uint64(n)*36)<<16)
@@ -83,9 +83,9 @@ func (s *storm) spawn(member int) *consumer {
 	return spawnConsumer(s.t, environ...)
 }
 
-// arm has a consumer killed soon: in a handler, or between the end of a delivery and
-// the acknowledgement. Deliveries come one at a time from each partition, so that
-// a word said last means that something is under way.
+// arm plans a kill of a consumer: in a handler, or between the end of a delivery and its acknowledgement.
+// Each partition is delivered one message at a time, so that after the consumer's last word a delivery is
+// in progress.
 func (s *storm) arm(member int) {
 	c := s.consumers[member]
 	c.doom.Store(&doom{
@@ -94,7 +94,7 @@ func (s *storm) arm(member int) {
 	})
 }
 
-// revive starts the consumers again that were killed.
+// revive restarts the consumers that were killed.
 func (s *storm) revive() {
 	for member, c := range s.consumers {
 		if !c.ended() {
@@ -108,8 +108,7 @@ func (s *storm) revive() {
 	}
 }
 
-// consumed reports whether the group has acknowledged everything. It asks the broker,
-// and leaves it in peace between two questions.
+// consumed reports whether the group has acknowledged everything. It pauses before it asks the broker.
 func (s *storm) consumed() bool {
 	pause := time.NewTimer(20 * time.Millisecond)
 	defer pause.Stop()
@@ -120,8 +119,7 @@ func (s *storm) consumed() bool {
 	return err == nil && ok && lag.FetchErr == nil && lag.Lag.Total() == 0 && len(lag.Lag[s.topic]) == stormPartitions
 }
 
-// audit returns how many messages took effect more often than once, and how many
-// never did.
+// audit returns how many messages took effect more than once, and how many never did.
 func (s *storm) audit(messages int) (double, lost int) {
 	var distinct int
 	row := s.db.Pool.QueryRow(s.t.Context(), `
@@ -145,8 +143,8 @@ func (s *storm) run() {
 	}
 }
 
-// TestI1_Storm: every message is delivered ten times, to consumer processes that
-// are killed at any moment. Each takes effect once.
+// TestI1_Storm: every message is delivered ten times, to consumer processes that are killed at any moment.
+// Each message takes effect once.
 //
 //leat:level 4
 func TestI1_Storm(t *testing.T) {
@@ -172,7 +170,7 @@ func TestI1_Storm(t *testing.T) {
 	require.GreaterOrEqual(t, s.kills, 4, "kills")
 }
 
-// TestI1_StormSeesWithoutInbox: the audit sees what happens without the inbox.
+// TestI1_StormSeesWithoutInbox is the control: without the inbox, the audit finds repeated effects.
 //
 //leat:level 4
 func TestI1_StormSeesWithoutInbox(t *testing.T) {

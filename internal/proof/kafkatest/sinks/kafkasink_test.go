@@ -14,8 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// What the Sink has sent, watermill-kafka's subscriber reads with its id and
-// metadata.
+// watermill-kafka's subscriber reads what the Sink has sent, with its id and metadata.
 func TestO4_WatermillReadsIt(t *testing.T) {
 	t.Parallel()
 	env := testenv.Kafka(t)

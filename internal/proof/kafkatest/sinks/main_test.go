@@ -12,7 +12,7 @@ import (
 //leat:level 1
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// within bounds what a test waits for; none of them measures time.
+// within returns a context that limits the waits of a test to a minute. No test measures time.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/outbox/kafkasink"
 )
 
-// A5: TestPartitionSarama_KeepsKeysOfAMixedFeed: with it, watermill-kafka's publisher and
-// the sink put a key into the same partition, without it they do not.
+// A5: TestPartitionSarama_KeepsKeysOfAMixedFeed: with PartitionSarama, watermill-kafka's publisher and the
+// sink put a key into the same partition; without it they do not.
 func TestPartitionSarama_KeepsKeysOfAMixedFeed(t *testing.T) {
 	t.Parallel()
 	const keys = 50
@@ -47,14 +47,14 @@ func TestPartitionSarama_KeepsKeysOfAMixedFeed(t *testing.T) {
 	}
 }
 
-// partitioned is watermill-kafka's marshaler with our key.
+// partitioned returns watermill-kafka's marshaler with leat's key.
 func partitioned() kafka.MarshalerUnmarshaler {
 	return kafka.NewWithPartitioningMarshaler(func(_ string, msg *message.Message) (string, error) {
 		return msg.Metadata.Get(outbox.HeaderKey), nil
 	})
 }
 
-// moved counts the keys among the first n records of topic that lie in two partitions.
+// moved counts the keys that occur in two partitions, among the first n records of topic.
 func moved(t *testing.T, addrs []string, topic string, n int) int {
 	t.Helper()
 	c, err := kgo.NewClient(kgo.SeedBrokers(addrs...), kgo.ConsumeTopics(topic))

@@ -24,12 +24,12 @@ import (
 	"github.com/leat-go/leat/outbox/wmforward"
 )
 
-// byCustomer is a service's function for its partitions.
+// byCustomer is the function with which a service chooses its partitions.
 func byCustomer(_ string, msg *message.Message) (string, error) {
 	return msg.Metadata.Get("customer"), nil
 }
 
-// odd are messages that an output could differ in.
+// odd returns messages for which the outputs could differ.
 func odd() []*message.Message {
 	var msgs []*message.Message
 	for i, p := range [][]byte{[]byte("text"), {0, 0xff, '"'}, {}, nil, []byte("ü")} {
@@ -43,8 +43,8 @@ func odd() []*message.Message {
 	return msgs
 }
 
-// TestO4_SameOutput runs on a server that no other tests use: a forwarder stalls while any
-// transaction of its cluster is under way.
+// TestO4_SameOutput uses a server of its own: a forwarder stalls while any transaction of its cluster is
+// running.
 func TestO4_SameOutput(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
@@ -66,9 +66,8 @@ func TestO4_SameOutput(t *testing.T) {
 	}
 }
 
-// sameOutput compares what the two have written to Kafka, byte for byte:
-// partition, key, value and headers. Only the order of the headers is not
-// compared, since the forwarder has none.
+// sameOutput compares, byte for byte, what the relay and the forwarder have written to Kafka: partition,
+// key, value and headers. The order of the headers is not compared, since the forwarder has none.
 func sameOutput(t *testing.T, db *testenv.Database, marshaler kafka.Marshaler, key outbox.KeyFunc, partitions int) {
 	t.Helper()
 	initialize(t, db)
@@ -103,7 +102,7 @@ func sameOutput(t *testing.T, db *testenv.Database, marshaler kafka.Marshaler, k
 	require.Equal(t, output(theirs), output(ours))
 }
 
-// output is what consumers see of records, by id.
+// output returns what consumers see of records, sorted.
 func output(records []*kgo.Record) []string {
 	var all []string
 	for _, r := range records {
@@ -130,14 +129,14 @@ func read(t *testing.T, brokers []string, topic string, n int) []*kgo.Record {
 	return got
 }
 
-// initialize makes the tables that a forwarder's subscriber makes, and its zero position.
+// initialize creates the tables that a forwarder's subscriber creates, and its zero position.
 func initialize(tb testing.TB, db *testenv.Database) {
 	tb.Helper()
 	sub := subscriber(tb, db)
 	require.NoError(tb, sub.SubscribeInitialize("forwarder_topic")) // Watermill's default
 }
 
-// subscriber is what a forwarder reads with.
+// subscriber returns the subscriber that a forwarder reads with.
 func subscriber(tb testing.TB, db *testenv.Database) *wmsql.Subscriber {
 	tb.Helper()
 	sub, err := wmsql.NewSubscriber(wmsql.BeginnerFromPgx(db.Pool), wmsql.SubscriberConfig{
@@ -150,7 +149,7 @@ func subscriber(tb testing.TB, db *testenv.Database) *wmsql.Subscriber {
 	return sub
 }
 
-// publish publishes as a producer of the forwarder does, in its transaction.
+// publish publishes in a transaction, as a producer of the forwarder does.
 func publish(tx pgx.Tx, topic string, msgs ...*message.Message) error {
 	pub, err := wmsql.NewPublisher(wmsql.TxFromPgx(tx), wmsql.PublisherConfig{
 		SchemaAdapter: wmsql.DefaultPostgreSQLSchema{},

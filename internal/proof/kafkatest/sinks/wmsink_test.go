@@ -19,14 +19,14 @@ import (
 	"github.com/leat-go/leat/outbox/wmsink"
 )
 
-// byKey partitions as the package tells users to.
+// byKey partitions as the package documentation recommends.
 func byKey() kafka.MarshalerUnmarshaler {
 	return kafka.NewWithPartitioningMarshaler(func(_ string, msg *message.Message) (string, error) {
 		return msg.Metadata.Get(outbox.HeaderKey), nil
 	})
 }
 
-// classifySarama is what a user of watermill-kafka may write.
+// classifySarama is a classifier that a user of watermill-kafka might write.
 func classifySarama(err error) outbox.FailureKind {
 	_, tooLarge := errors.AsType[sarama.ConfigurationError](err) // sarama's own check of the size
 	switch {
@@ -77,8 +77,8 @@ func TestO5_WatermillKafka(t *testing.T) {
 	}
 }
 
-// consume reads n messages of topic through watermill-kafka's subscriber, and
-// says which partitions a key was seen in.
+// consume reads n messages of topic through watermill-kafka's subscriber. It returns their ids, and the
+// partitions of each key.
 func consume(t *testing.T, addrs []string, topic string, n int) (ids []string, partitions map[string]map[int32]bool) {
 	t.Helper()
 	config := kafka.DefaultSaramaSubscriberConfig()
@@ -106,8 +106,7 @@ func consume(t *testing.T, addrs []string, topic string, n int) (ids []string, p
 	return ids, partitions
 }
 
-// outOfOrder names the first published id that came before an earlier one of its
-// key, or "".
+// outOfOrder returns the first published id that arrived before an earlier one of its key, or "".
 func outOfOrder(sent []outbox.Record, ids []string) string {
 	before := make(map[string]string)
 	last := make(map[string]string)

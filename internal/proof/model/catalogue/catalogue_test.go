@@ -14,8 +14,7 @@ import (
 //leat:level 0
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestCases_EveryModelHasControls: a model without at least three forbidden variants
-// might see nothing.
+// TestCases_EveryModelHasControls: a model with fewer than three forbidden variants might be blind.
 func TestCases_EveryModelHasControls(t *testing.T) {
 	t.Parallel()
 	protocols, controls := map[string]int{}, map[string]int{}
@@ -35,7 +34,8 @@ func TestCases_EveryModelHasControls(t *testing.T) {
 	}
 }
 
-// TestCases_ThePageListsNothingElse: the models' own tests look for their lines in it.
+// TestCases_ThePageListsNothingElse: the page has one line for each case. The models' own tests check that
+// their lines are there.
 func TestCases_ThePageListsNothingElse(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../docs/internals/models.md")

@@ -13,9 +13,8 @@ import (
 //leat:level 4
 func TestMain(m *testing.M) { testbedtest.Main(m) }
 
-// With a key, an idempotent producer and OffsetOldest (watermill-kafka has a setting for
-// each), nothing is reordered, doubled or lost: it is the defaults that the
-// exhibit convicts.
+// With a key, an idempotent producer and OffsetOldest (watermill-kafka has a setting for each), nothing is
+// reordered, duplicated or lost: the exhibit convicts only the defaults.
 func TestControl_Key(t *testing.T) {
 	t.Parallel()
 	bed := testbedtest.New(t)

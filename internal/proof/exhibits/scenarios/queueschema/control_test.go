@@ -12,8 +12,7 @@ import (
 //leat:level 4
 func TestMain(m *testing.M) { testbedtest.Main(m) }
 
-// A batch of one row loses nothing: it is the batch that the exhibit convicts, and
-// nothing else.
+// A batch of one row loses nothing: the exhibit convicts only larger batches.
 func TestControl_BatchOfOne(t *testing.T) {
 	t.Parallel()
 	bed := testbedtest.New(t)
