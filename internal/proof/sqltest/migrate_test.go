@@ -86,7 +86,7 @@ func TestExportedFilesDoNothingWhereMigrateHasRun(t *testing.T) {
 	require.Equal(t, 1, count(t, db, "box"))
 }
 
-// runFiles runs two files as a tool does.
+// runFiles runs two files as a migration tool does.
 func runFiles(t *testing.T, db *sql.DB, files map[string]string) {
 	t.Helper()
 	for _, name := range []string{"00001_x.sql", "00002_x.sql"} {

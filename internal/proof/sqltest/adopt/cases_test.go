@@ -15,7 +15,8 @@ import (
 
 const article = `INSERT INTO outbox_events (aggregate_type, aggregate_id, event_type, payload) VALUES ('order', ?, 'paid', '{"a": 1}')`
 
-// TestO1_RowsThatArePending are in front of all that come later, are taken once, and are marked by Release.
+// TestO1_RowsThatArePending: rows that are pending at the Adopt come before all later ones, are taken
+// once, and are marked as sent by Release.
 func TestO1_RowsThatArePending(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db database) {
@@ -59,7 +60,7 @@ func TestO1_RowsThatArePending(t *testing.T) {
 	})
 }
 
-// TestO1_AStatementOfManyRows passes each of its rows on once.
+// TestO1_AStatementOfManyRows: each row of a large INSERT is passed on once.
 func TestO1_AStatementOfManyRows(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db database) {
@@ -77,7 +78,7 @@ func TestO1_AStatementOfManyRows(t *testing.T) {
 	})
 }
 
-// TestO5_ATransactionThatStaysOpen holds up nobody, even those of its key.
+// TestO5_ATransactionThatStaysOpen: an open transaction holds up no other, not even one with the same key.
 func TestO5_ATransactionThatStaysOpen(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db database) {
@@ -95,7 +96,8 @@ func TestO5_ATransactionThatStaysOpen(t *testing.T) {
 	})
 }
 
-// TestO6_WhatCannotBeSent is refused in the statement that inserts it, with the table, the column and what is wrong.
+// TestO6_WhatCannotBeSent: a row that cannot be sent is refused by its own INSERT, and the error names the
+// table, the column and the mistake.
 func TestO6_WhatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db database) {
@@ -152,8 +154,8 @@ func TestO6_WhatCannotBeSent(t *testing.T) {
 	})
 }
 
-// TestAdopt_KeysHeadersAndTimes: headers are texts, times are in UTC whatever the time zone of the producer, and what is not
-// due waits.
+// TestAdopt_KeysHeadersAndTimes: headers are text, times are in UTC whatever the producer's time zone, and
+// rows that are not due yet wait.
 func TestAdopt_KeysHeadersAndTimes(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db database) {
@@ -188,7 +190,7 @@ func TestAdopt_KeysHeadersAndTimes(t *testing.T) {
 	})
 }
 
-// TestO2_RowsThatAreRefused by a unique key are not events.
+// TestO2_RowsThatAreRefused: rows that a unique key refuses are not sent.
 func TestO2_RowsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, db database) {

@@ -26,7 +26,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// whole is a message in the column data.
+// whole is a message as the column data contains it.
 type whole struct {
 	Key     string
 	Headers []header
@@ -36,7 +36,8 @@ type whole struct {
 
 type header struct{ Key, Value string }
 
-// shape is a table of testdata/shapes.sql with its service: how producers insert, and what the old worker sends of a row.
+// shape is a table of testdata/shapes.sql with its service: how producers insert, and what the old worker
+// sends for a row.
 type shape struct {
 	table  string
 	insert func(e keyload.Event) (statement string, args []any)
@@ -82,8 +83,8 @@ func shapes() []shape {
 	}
 }
 
-// TestO1_TwoTables are taken over under load, while the old worker runs and a job deletes what it has sent, and given back:
-// nothing is lost, and each message is what the old worker sends.
+// TestO1_TwoTables: two tables are taken over under load and given back, while the old worker runs and a
+// job deletes what it has sent. Nothing is lost, and each message equals what the old worker sends.
 func TestO1_TwoTables(t *testing.T) {
 	t.Parallel()
 	for _, s := range shapes() {
@@ -122,7 +123,7 @@ func takenOver(t *testing.T, db database, s shape) {
 	require.Positive(t, repeats, "both have sent some")
 }
 
-// writers write as keyload's do, on MySQL.
+// writers do the same as keyload's, on MySQL.
 type writers struct {
 	db           database
 	shape        shape
@@ -191,7 +192,7 @@ func (w *writers) transaction(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// load waits until some more transactions have committed.
+// load waits until 50 more transactions have committed.
 func (w *writers) load(t *testing.T) {
 	t.Helper()
 	enough := w.transactions.Load() + 50
@@ -221,7 +222,7 @@ func (w *writers) end(t *testing.T) map[string]int64 {
 	return counts
 }
 
-// work runs the old worker and the job that deletes, until what it returns is called.
+// work runs the old worker and the job that deletes sent rows, until the returned function is called.
 func (s shape) work(t *testing.T, db database, broker *keyload.Stream) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -287,7 +288,7 @@ func arrive(broker *keyload.Stream, from string, a keyload.Arrival) {
 	broker.Add(a)
 }
 
-// relaying runs a relay, until what it returns is called.
+// relaying runs a relay until the returned function is called.
 func relaying(t *testing.T, db database, broker *keyload.Stream) (stop func()) {
 	t.Helper()
 	source, err := db.ob.Source(sqloutbox.SourceConfig{Start: driver.Start{Oldest: true}})

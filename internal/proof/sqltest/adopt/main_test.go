@@ -61,7 +61,7 @@ func (db database) exec(t *testing.T, statement string, args ...any) {
 	require.NoError(t, err, statement)
 }
 
-// recognized is the table that cfg names, with what its columns propose.
+// recognized returns the table that cfg names, with the configuration that its columns suggest.
 func (db database) recognized(t *testing.T, cfg adopt.Config) *adopt.Table {
 	t.Helper()
 	table, err := adopt.NewSQL(db.DB, db.dialect, cfg)
@@ -74,7 +74,7 @@ func (db database) recognized(t *testing.T, cfg adopt.Config) *adopt.Table {
 	return table
 }
 
-// column returns the texts of a query.
+// column returns the values of a query's only column.
 func (db database) column(t *testing.T, query string) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query)
@@ -89,7 +89,7 @@ func (db database) column(t *testing.T, query string) (all []string) {
 	return all
 }
 
-// places are the keys in leat's outbox, in its order.
+// places returns the keys in leat's outbox, in its order.
 func (db database) places(t *testing.T) []string {
 	t.Helper()
 	return db.column(t, "SELECT msg_key FROM leat_outbox WHERE shard >= 0 ORDER BY seq")

@@ -8,13 +8,13 @@ import (
 	"text/tabwriter"
 )
 
-// aims is the table that a run ends with.
+// aims is the table that is printed at the end of a run.
 type aims struct {
 	rows []string
 }
 
-// judge adds how many times faster one is than the best of the others, and how many times
-// it has to be.
+// judge adds a row: how many times faster one is than the best of the others, and the factor that it
+// should reach.
 func (a *aims) judge(b *testing.B, f figures, aim float64, one string, others ...string) {
 	b.Helper()
 	best, byTime, byProcessor := "", 0.0, 0.0

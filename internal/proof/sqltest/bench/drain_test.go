@@ -20,14 +20,14 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// topic is that of all messages.
+// topic is the topic of all messages.
 const topic = "events"
 
-// batches are the batch sizes of rivals: the best one counts. leat has its defaults.
+// batches are the batch sizes of the rivals; the best one counts. leat runs with its defaults.
 var batches = []int{100, 1000, 5000}
 
-// drains: a backlog is read and settled, by a relay whose sink does nothing, and by
-// watermill-sql's subscriber with both schemas, whose messages are acked at once.
+// drains reads and settles a backlog, with a relay whose sink does nothing, and with watermill-sql's
+// subscriber on both schemas, whose messages are acked at once.
 func drains(b *testing.B, s side) {
 	b.Helper()
 	ob := filled(b, s, *messages)
@@ -48,7 +48,7 @@ func drains(b *testing.B, s side) {
 	s.aims.judge(b, f, 10, "leat", standards...)
 }
 
-// toKafka: the same with a sink: Kafka, by leat's.
+// toKafka does the same with a sink: both send to Kafka through leat's.
 func toKafka(b *testing.B, s side) {
 	b.Helper()
 	kafka := testenv.Kafka(b)

@@ -12,11 +12,11 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// payload is what each message carries.
+// payload returns the payload of each message.
 func payload() []byte { return make([]byte, 512) }
 
-// enqueues: transactions of a business row and one message with a key, by eight
-// writers, beside a plain insert in place of the message.
+// enqueues runs transactions of a business row and one message with a key, by eight writers. The
+// comparison is a plain insert instead of the message.
 func enqueues(b *testing.B, s side) {
 	b.Helper()
 	ob := newOutbox(b, s)

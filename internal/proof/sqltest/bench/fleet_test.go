@@ -26,7 +26,7 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// envFleet has the number of outboxes and PollMax, in a process that relays, maintains and samples them all.
+// envFleet makes a process relay, maintain and sample outboxes. Its value is their number and PollMax.
 const envFleet = "LEAT_BENCH_FLEET"
 
 // fleetOf returns n outboxes of a database.
@@ -45,7 +45,7 @@ func fleetOf(ctx context.Context, pool *pgxpool.Pool, n int) ([]*pgoutbox.Outbox
 	return all, nil
 }
 
-// partsOf returns what relays and maintains an outbox.
+// partsOf returns the relay and the maintenance of an outbox, as functions.
 func partsOf(ob *pgoutbox.Outbox, poll time.Duration) ([]func(context.Context) error, error) {
 	src, err := ob.Source(pgoutbox.SourceConfig{})
 	if err != nil {
@@ -69,7 +69,7 @@ func partsOf(ob *pgoutbox.Outbox, poll time.Duration) ([]func(context.Context) e
 	return []func(context.Context) error{r.Run, m.Run}, nil
 }
 
-// runFleet runs all of the outboxes until it is killed, and says what it sends.
+// runFleet runs all outboxes until the process is killed, and prints what it sends.
 func runFleet(address, size string) error {
 	ctx := context.Background()
 	outboxes, pollMax, _ := strings.Cut(size, " ")
@@ -114,15 +114,15 @@ func runFleet(address, size string) error {
 	return <-failed
 }
 
-// fleetProcess is runFleet as a process.
+// fleetProcess is the main function of a process that runs runFleet.
 func fleetProcess(size string) {
 	fmt.Fprintln(os.Stderr, runFleet(os.Getenv(envRelay), size))
 	os.Exit(1)
 }
 
-// BenchmarkFleet measures what a process costs whose outboxes, of one database of PostgreSQL, have
-// nothing to do: relays, maintenance and samples of all, with PollMax and DelayedPoll. And how long the first message of one of
-// them takes after a second of silence, from the end of its commit until it is sent.
+// BenchmarkFleet measures the cost of a process whose outboxes, in one PostgreSQL database, are idle:
+// relays, maintenance and samples of all of them, with PollMax and DelayedPoll. It also measures how long
+// the first message after a second of silence takes, from the end of its commit until it is sent.
 func BenchmarkFleet(b *testing.B) {
 	for _, c := range []struct {
 		outboxes int
@@ -182,8 +182,8 @@ func fleet(b *testing.B, n int, poll time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// runTime is the processor time that a process has used, user and system, to the nanosecond: ticks
-// do not see what takes less.
+// runTime returns the processor time that a process has used, user and system, in nanoseconds: ticks are
+// too coarse.
 func runTime(b *testing.B, r *runner) (sum time.Duration) {
 	b.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", r.cmd.Process.Pid))
@@ -201,7 +201,7 @@ func runTime(b *testing.B, r *runner) (sum time.Duration) {
 	return sum
 }
 
-// residentMiB is the memory that a process has, without what it shares with others.
+// residentMiB returns the resident memory of a process, in MiB.
 func residentMiB(b *testing.B, r *runner) float64 {
 	b.Helper()
 	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", r.cmd.Process.Pid))

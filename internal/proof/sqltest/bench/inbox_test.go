@@ -15,8 +15,8 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 )
 
-// inboxes: a handler of two inserts behind the inbox, in batches of a hundred, and in a bare
-// transaction. The aim is that of single messages.
+// inboxes runs a handler of two inserts behind the inbox, in batches of a hundred, and in a bare
+// transaction. The aim applies to single messages.
 func inboxes(b *testing.B, s side, lanes int, aim float64) {
 	b.Helper()
 	const size = 100
@@ -56,7 +56,7 @@ func inboxes(b *testing.B, s side, lanes int, aim float64) {
 	s.aims.judge(b, f, 15, "batches", "bare")
 }
 
-// again delivers again what shares a lock with another delivery.
+// again retries a delivery that shares a lock with another one.
 func again(deliver func() error) error {
 	for {
 		if err := deliver(); !errors.Is(err, inbox.ErrBusy) {
@@ -70,7 +70,7 @@ func fresh(b *testing.B) *message.Message {
 	return message.NewMessageWithContext(b.Context(), uuid.Must(uuid.NewV7()).String(), nil)
 }
 
-// effect inserts two rows a message, in two statements.
+// effect inserts two rows per message, with two statements.
 func effect(ctx context.Context, tx *sql.Tx, ids ...string) error {
 	var args []any
 	for _, id := range ids {

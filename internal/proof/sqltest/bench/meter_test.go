@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spent is what work has cost.
+// spent is the cost of some work.
 type spent struct {
 	took           time.Duration
 	client, server time.Duration // of processors
@@ -28,13 +28,13 @@ func (s spent) plus(t spent) spent {
 	return spent{s.took + t.took, s.client + t.client, s.server + t.server, s.statements + t.statements}
 }
 
-// meter reads what this process and a server have spent so far. Nothing else uses the server.
+// meter reads what this process and a server have spent so far. Nothing else may use the server.
 type meter struct {
 	db  *sql.DB // nil for none
 	pid int
 }
 
-// tick is that of /proc, in which Linux counts processor time.
+// tick is the unit in which /proc counts processor time on Linux.
 const tick = 10 * time.Millisecond
 
 func newMeter(b *testing.B, db *sql.DB) meter {
@@ -48,7 +48,7 @@ func newMeter(b *testing.B, db *sql.DB) meter {
 	return meter{db, pid}
 }
 
-// measure returns what work has cost, as far as it is known.
+// measure runs work and returns its cost, as far as it is known.
 func (m meter) measure(work func() error) (spent, error) {
 	before, err := m.read()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// rival is watermill-sql with a schema.
+// rival is watermill-sql with one of its schemas.
 type rival struct {
 	meter
 
@@ -28,14 +28,13 @@ func defaultOf(s side, batch int) rival {
 	}
 }
 
-// queueOf has a table apart from that of the default schema.
+// queueOf returns a rival with a table of its own, separate from that of the default schema.
 func queueOf(s side, batch int) rival {
 	schema := wmsql.MySQLQueueSchema{SubscribeBatchSize: batch, GenerateMessagesTableName: func(string) string { return "`queue`" }}
 	return rival{s.meter, s.watermill, schema, wmsql.MySQLQueueOffsetsAdapter{DeleteOnAck: true}}
 }
 
-// drains publishes a backlog, and measures how it is received and given to send, if that
-// is not nil.
+// drains publishes a backlog, and measures how it is received and, if send is not nil, sent.
 func (r rival) drains(b *testing.B, n int, send func(ctx context.Context, msg *message.Message) error) func(int) (spent, error) {
 	b.Helper()
 	return func(int) (spent, error) {

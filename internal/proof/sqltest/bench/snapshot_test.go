@@ -8,13 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// versions is how often a relay stores its position in an hour in which it is at work all
-// the time: a page a second.
+// versions is how often a busy relay stores its position in an hour, at one page per second.
 const versions = 3600
 
-// besideSnapshot: the same backlog is read while another transaction has had a view of the
-// database for as long as it takes to store an hour of positions, and without it. The server
-// keeps all versions of the group's row for that view.
+// besideSnapshot reads the same backlog twice: while another transaction has held a snapshot of the
+// database for as long as it takes to store an hour of positions, and without it. For that snapshot the
+// server keeps all versions of the group's row.
 func besideSnapshot(b *testing.B, s side) {
 	b.Helper()
 	ob := filled(b, s, *messages)
@@ -40,7 +39,7 @@ func besideSnapshot(b *testing.B, s side) {
 	s.aims.judge(b, f, 0.8, "beside", "without")
 }
 
-// age makes versions of the group's row.
+// age creates that many versions of the group's row.
 func age(b *testing.B, db *sql.DB) {
 	b.Helper()
 	tx, err := db.BeginTx(b.Context(), nil)
@@ -53,8 +52,8 @@ func age(b *testing.B, db *sql.DB) {
 	require.NoError(b, tx.Commit())
 }
 
-// awaitPurge waits until the server has removed the versions that nobody can see, except a
-// few that it keeps until it has more, and no longer than seconds.
+// awaitPurge waits until the server has removed the versions that no transaction can see, except a few
+// that it keeps until there are more. It waits 5 s at most.
 func awaitPurge(b *testing.B, db *sql.DB) {
 	b.Helper()
 	const old = 100

@@ -14,7 +14,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// side is a database with its pool for leat, and one for watermill-sql on servers.
+// side is a database with leat's pool and, on servers, one for watermill-sql.
 type side struct {
 	meter
 
@@ -24,8 +24,8 @@ type side struct {
 	watermill *sql.DB
 }
 
-// BenchmarkStores measures all, on servers as they are by default: on disk, each commit
-// synced, MySQL with its binary log and MariaDB without.
+// BenchmarkStores measures everything on servers with default settings: on disk, with each commit synced,
+// MySQL with its binary log and MariaDB without.
 func BenchmarkStores(b *testing.B) {
 	table := &aims{}
 	defer table.print()
@@ -65,14 +65,14 @@ func everywhere(b *testing.B, open func(b *testing.B) side) {
 	b.Run("lanes", func(b *testing.B) { inboxes(b, open(b), 8, 0.85) })
 }
 
-// pool keeps a connection a writer: by default the others would be opened anew for each
-// transaction, whoever runs it.
+// pool keeps one idle connection per writer: by default, connections beyond two would be opened anew for
+// each transaction.
 func pool(db *sql.DB) *sql.DB {
 	db.SetMaxIdleConns(2 * writers)
 	return db
 }
 
-// prepared is for watermill-sql, which cannot store JSON with interpolateParams.
+// prepared returns a config for watermill-sql, which cannot store JSON with interpolateParams.
 func prepared(config *mysql.Config) *mysql.Config {
 	config = config.Clone()
 	config.Params = maps.Clone(config.Params)

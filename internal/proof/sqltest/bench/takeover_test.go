@@ -27,10 +27,10 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// envRelay has the dialect and the address of a database, in a process that relays.
+// envRelay makes a process relay. Its value is the dialect and the address of a database.
 const envRelay = "LEAT_BENCH_RELAY"
 
-// box is an outbox as the measurement uses it.
+// box is an outbox with what the measurement needs of it.
 type box struct {
 	close  func()
 	source func() (driver.Source, error)
@@ -40,7 +40,7 @@ type box struct {
 	written func(ctx context.Context) (transactions, bytes int64, err error)
 }
 
-// idle returns how many transactions and bytes of the log there are in a second.
+// idle returns the transactions and the bytes of the database's log per second.
 func (o box) idle(b *testing.B) (transactions, bytes float64) {
 	b.Helper()
 	if o.written == nil {
@@ -106,7 +106,7 @@ func openPostgres(ctx context.Context, address string) (box, error) {
 	}, err
 }
 
-// relayProcess relays with the defaults until it is killed, and says what it sends.
+// relayProcess relays with the defaults until it is killed, and prints what it sends.
 func relayProcess(address string) {
 	dialect, address, _ := strings.Cut(address, " ")
 	ctx := context.Background()
@@ -135,7 +135,7 @@ func relayProcess(address string) {
 // runner is a relay in a process of its own.
 type runner struct{ cmd *osexec.Cmd }
 
-// run starts a relay, which tells sent what it sends.
+// run starts a relay process. sent receives what it sends.
 func run(b *testing.B, address string, sent chan<- sending) *runner {
 	b.Helper()
 	r := &runner{osexec.Command(os.Args[0])}
@@ -165,9 +165,9 @@ type sending struct {
 	at time.Time
 }
 
-// BenchmarkTakeover measures how long messages wait behind a kill -9 of the leading relay, with
-// the defaults of everything: until the same one, started again at once, or a standby sends the
-// first message that was committed after the kill.
+// BenchmarkTakeover measures how long messages wait after the leading relay was killed with kill -9, with
+// all defaults: until the same relay, restarted at once, or a standby sends the first message that was
+// committed after the kill.
 func BenchmarkTakeover(b *testing.B) {
 	for _, store := range []struct {
 		name string
@@ -194,7 +194,7 @@ func BenchmarkTakeover(b *testing.B) {
 	}
 }
 
-// reportStandby reports what a standby costs beside a leader alone.
+// reportStandby reports what a standby costs, compared with a leader alone.
 func (o box) reportStandby(b *testing.B, alone, wal float64) {
 	b.Helper()
 	both, walOfBoth := o.idle(b)
@@ -259,11 +259,11 @@ func takeovers(b *testing.B, dialect, address string) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// settled is how long an idle session of PostgreSQL keeps what it has counted: until then, what was
-// before the measurement is taken for a part of it.
+// settled is how long an idle PostgreSQL session holds back its statistics. Before that, earlier activity
+// would count as part of the measurement.
 const settled = 12 * time.Second
 
-// report reports the median and the worst of all.
+// report reports the median and the maximum.
 func report(b *testing.B, name string, all []time.Duration) {
 	b.Helper()
 	slices.Sort(all)

@@ -28,21 +28,21 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// contender does ops operations a turn.
+// contender runs ops operations per turn.
 type contender struct {
 	name string
 	ops  int
 	run  func(round int) (spent, error)
 }
 
-// figures are what contenders have spent, by their names and turns.
+// figures holds what each contender has spent in each turn.
 type figures struct {
 	ops   map[string]int
 	spent map[string][]spent
 }
 
-// turns runs rounds of all contenders behind one that does not count, every other one in
-// reverse.
+// turns runs rounds of all contenders, after a warm-up that does not count. Every other round is in
+// reverse order.
 func turns(b *testing.B, contenders ...contender) figures {
 	b.Helper()
 	f := figures{map[string]int{}, map[string][]spent{}}
@@ -70,7 +70,7 @@ func turns(b *testing.B, contenders ...contender) figures {
 	return f
 }
 
-// rates are operations a second.
+// rates returns the operations per second of each turn.
 func (f figures) rates(name string) (all []float64) {
 	for _, s := range f.spent[name] {
 		all = append(all, float64(f.ops[name])/s.took.Seconds())
@@ -78,8 +78,8 @@ func (f figures) rates(name string) (all []float64) {
 	return all
 }
 
-// total is what an operation has cost in all turns, in microseconds of the processors of
-// both ends, and how many statements it was.
+// total returns the cost of an operation over all turns: the processor time of both ends in microseconds,
+// and the number of statements.
 func (f figures) total(name string) (processor, statements float64) {
 	var sum spent
 	for _, s := range f.spent[name] {
@@ -89,8 +89,8 @@ func (f figures) total(name string) (processor, statements float64) {
 	return float64(sum.processor().Microseconds()) / n, float64(sum.statements) / n
 }
 
-// ratio is how many times faster one is than the other: the median of the turns, and by
-// processor time.
+// ratio returns how many times faster one is than the other: the median over the turns, and by processor
+// time.
 func (f figures) ratio(one, other string) (byTime, byProcessor float64) {
 	var ratios []float64
 	others := f.rates(other)
@@ -107,7 +107,7 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// inLanes calls work for 0 to n-1, in lanes.
+// inLanes calls work for 0 to n-1, in parallel lanes.
 func inLanes(lanes, n int, work func(i int) error) error {
 	errs := make([]error, lanes)
 	var all sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestBell runs all on one server a database, since each takes seconds to start.
+// TestBell runs all tests of a database on one server, since a server takes seconds to start.
 //
 //nolint:paralleltest // the last two disturb the server
 //leat:level 4
@@ -46,9 +46,9 @@ func TestBell(t *testing.T) {
 	})
 }
 
-// ringsAtCommits: each way in which a transaction ends rings as often as it should, or not
-// at all. A commit into the outbox follows each, and rings next: by then what came before
-// has rung or has not.
+// ringsAtCommits checks that each way of ending a transaction rings as often as it should, or not at all.
+// A commit to the outbox follows each of them and rings, too; by then the earlier transaction has rung or
+// will not ring.
 func ringsAtCommits(t *testing.T, newShop func(t *testing.T) *shop) {
 	t.Helper()
 	const insert = "INSERT INTO leat_outbox SELECT * FROM source"
@@ -91,8 +91,8 @@ func ringsAtCommits(t *testing.T, newShop func(t *testing.T) *shop) {
 	require.Empty(t, said.all())
 }
 
-// wakesARelay: what others commit is sent at once, although the relay would not
-// look for eight seconds.
+// wakesARelay: messages that other processes commit are sent at once, although the relay would not poll
+// for eight seconds.
 func wakesARelay(t *testing.T, newShop func(t *testing.T) *shop) {
 	t.Helper()
 	s := newShop(t)
@@ -130,7 +130,7 @@ func wakesARelay(t *testing.T, newShop func(t *testing.T) *shop) {
 	}
 }
 
-// lookouts waits until a relay has looked in vain so many times.
+// lookouts waits until a relay has polled in vain this many times.
 type lookouts struct {
 	left int
 	idle chan struct{}
@@ -144,7 +144,7 @@ func (l *lookouts) OnRelayRead(_ context.Context, e relay.ReadEvent) {
 	}
 }
 
-// connectsAgain after its session was ended, and after the server was.
+// connectsAgain: the Bell reconnects after its session was ended, and after the server was killed.
 func connectsAgain(t *testing.T, s *shop) {
 	t.Helper()
 	rings, said := s.bell(t, mysqlbinlog.Config{})
@@ -167,8 +167,8 @@ func connectsAgain(t *testing.T, s *shop) {
 	require.Less(t, len(lines), 20, "%q", lines)
 }
 
-// twoOfOneNumber: MariaDB ends the older one, and it says so. MySQL lets them be: they have
-// different UUIDs.
+// twoOfOneNumber runs two Bells with one server id. MariaDB ends the older one, which logs that. MySQL
+// accepts both, since they have different UUIDs.
 func twoOfOneNumber(t *testing.T, newShop func(t *testing.T) *shop) {
 	t.Helper()
 	s := newShop(t)
@@ -209,7 +209,7 @@ func check(t *testing.T, newShop func(t *testing.T) *shop) {
 	(&shop{config: poor}).bell(t, mysqlbinlog.Config{})
 }
 
-// TestBell_Check_WithoutLog: the servers that tests share write none.
+// TestBell_Check_WithoutLog: the servers that tests share write no binary log.
 func TestBell_Check_WithoutLog(t *testing.T) {
 	t.Parallel()
 	b, err := mysqlbinlog.New(func() {}, mysqlbinlog.Config{DSN: sqltest.NewMySQLDatabase(t, testenv.MariaDB(t).URL).FormatDSN()})

@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// BenchmarkForeign measures the time from the commit of a producer that rings no bell until
-// its message is at the sink, at ten messages a second, by polling and with a Bell.
+// BenchmarkForeign measures the time from the commit of a producer that wakes no relay until its message
+// is at the sink, at ten messages a second, with polling and with a Bell.
 func BenchmarkForeign(b *testing.B) {
 	onServers(b, func(b *testing.B, newShop func(b *testing.B) *shop) {
 		b.Helper()
@@ -31,7 +31,7 @@ func BenchmarkForeign(b *testing.B) {
 	})
 }
 
-// between is the time between two commits: a wait that polling has doubled six times.
+// between is the time between two commits, in which the wait between polls doubles six times.
 const between = 100 * time.Millisecond
 
 func foreign(b *testing.B, s *shop, with bool) {

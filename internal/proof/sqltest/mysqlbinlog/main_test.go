@@ -21,7 +21,7 @@ import (
 //leat:level 1
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// patience bounds what is waited for.
+// patience limits every wait.
 const patience = time.Minute
 
 // shop is a database with an outbox, on a server that writes a binary log.
@@ -33,13 +33,13 @@ type shop struct {
 	ob      *sqloutbox.Outbox
 }
 
-// runner is a test or a benchmark.
+// runner is a test or a benchmark, with its Run method.
 type runner[T any] interface {
 	testing.TB
 	Run(name string, f func(t T)) bool
 }
 
-// onServers runs a test on both servers, which are its own.
+// onServers runs a test on a MySQL server and on a MariaDB server of its own.
 func onServers[T runner[T]](t T, test func(t T, newShop func(t T) *shop)) {
 	t.Helper()
 	for dialect, start := range map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
@@ -61,8 +61,8 @@ func onServers[T runner[T]](t T, test func(t T, newShop func(t T) *shop)) {
 	}
 }
 
-// bell runs a Bell until the test ends. Its rings come over the channel, and are not
-// coalesced; the first, of the connection, has been taken.
+// bell runs a Bell until the test ends. Each of its rings is sent to the channel, without coalescing; the
+// first one, of the connection, has already been received.
 func (s *shop) bell(t *testing.T, cfg mysqlbinlog.Config) (rings <-chan struct{}, said *journal) {
 	t.Helper()
 	c := make(chan struct{}, 1000)
@@ -80,7 +80,7 @@ func run(tb testing.TB, ring func(), cfg mysqlbinlog.Config) {
 	runs(tb, b.Run)
 }
 
-// runs calls what ends with its context until the test ends.
+// runs calls run in the background, and ends its context when the test ends.
 func runs(tb testing.TB, run func(ctx context.Context)) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
@@ -115,7 +115,7 @@ func (s *shop) exec(t *testing.T, statements ...string) {
 	}
 }
 
-// enqueue commits a message as another process does, whose Wake does not reach us.
+// enqueue commits a message like another process, whose Wake does not reach this one.
 func (s *shop) enqueue(tb testing.TB, ids ...string) {
 	tb.Helper()
 	other, err := sqloutbox.New(s.db, s.dialect, sqloutbox.Config{})
@@ -129,7 +129,7 @@ func (s *shop) enqueue(tb testing.TB, ids ...string) {
 	}))
 }
 
-// journal is what was logged.
+// journal collects what was logged.
 type journal struct {
 	mu    sync.Mutex
 	lines []string

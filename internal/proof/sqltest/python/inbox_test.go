@@ -17,8 +17,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestClaims: a consumer in Python and one in Go share a name, and are given the same
-// messages at once. Each takes effect once.
+// TestClaims: a consumer in Python and one in Go share a name, and receive the same messages at the same
+// time. Each message takes effect once.
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(s *shop) {
@@ -49,7 +49,7 @@ func TestClaims(t *testing.T) {
 	})
 }
 
-// checkTurns lets one of the two come after the other, or into the midst of it.
+// checkTurns delivers a message to one of the two after the other has processed it, or while it does.
 func (s *shop) checkTurns(in *sqlinbox.Inbox, python *script) {
 	s.t.Helper()
 	var outcome string
@@ -81,7 +81,7 @@ func (s *shop) checkTurns(in *sqlinbox.Inbox, python *script) {
 	require.Equal(s.t, "too old", outcome)
 }
 
-// acknowledged delivers a message to the consumer in Go until it may be acknowledged.
+// acknowledged delivers a message to the consumer in Go until it can be acknowledged.
 func (s *shop) acknowledged(in *sqlinbox.Inbox, id string) error {
 	handle := in.Handle(func(ctx context.Context, _ *message.Message) error {
 		tx := sqlinbox.Tx(ctx)

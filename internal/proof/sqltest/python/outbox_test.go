@@ -19,11 +19,11 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// transactions is what each producer does.
+// transactions is the number of transactions of each producer.
 const transactions = 40
 
-// TestProducers: producers in Python and in Go number the messages of the same keys, under
-// the keys' locks. What a relay publishes of a key has the numbers 1, 2, 3 and so on.
+// TestProducers: producers in Python and in Go number the messages of the same keys, under the locks of
+// these keys. The messages that a relay publishes for a key have the numbers 1, 2, 3 and so on.
 func TestProducers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(s *shop) {
@@ -52,7 +52,7 @@ func TestProducers(t *testing.T) {
 	})
 }
 
-// checkNumbers looks at what was published, and at whether Python's part of it is whole.
+// checkNumbers checks what was published, and that Python's part of it is complete.
 func (s *shop) checkNumbers(log []outbox.Record, numbers int) {
 	s.t.Helper()
 	last, others, python, found := map[string]int{}, []string{}, 0, 0
@@ -77,7 +77,7 @@ func (s *shop) checkNumbers(log []outbox.Record, numbers int) {
 	require.Greater(s.t, len(log)-python, transactions)
 }
 
-// produce is leat.py's produce with the library.
+// produce does the same as produce in leat.py, with the library.
 func (s *shop) produce(ob *sqloutbox.Outbox) error {
 	for n := range transactions {
 		keys := rand.Perm(3)[:1+n%2]
@@ -108,7 +108,7 @@ func (s *shop) produce(ob *sqloutbox.Outbox) error {
 
 var errRollBack = errors.New("rolled back on purpose")
 
-// number enqueues the next number of a key that is locked.
+// number enqueues the next number of a locked key.
 func number(ctx context.Context, tx *sql.Tx, ob *sqloutbox.Outbox, m outbox.Message) error {
 	var last int
 	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(n), 0) FROM numbers WHERE k = ?", []byte(m.Key)).Scan(&last); err != nil {
@@ -121,7 +121,7 @@ func number(ctx context.Context, tx *sql.Tx, ob *sqloutbox.Outbox, m outbox.Mess
 	return ob.Enqueue(ctx, tx, m)
 }
 
-// relay publishes what is in the outbox until the test ends.
+// relay publishes the messages of the outbox until the test ends.
 func (s *shop) relay(ob *sqloutbox.Outbox) *outboxtest.Broker {
 	s.t.Helper()
 	source, err := ob.Source(sqloutbox.SourceConfig{})
@@ -139,7 +139,7 @@ func (s *shop) relay(ob *sqloutbox.Outbox) *outboxtest.Broker {
 	return broker
 }
 
-// TestTrigger: the page's trigger locks the keys of its rows as the library does.
+// TestTrigger: the trigger on the documentation page locks the keys of its rows as the library does.
 func TestTrigger(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(s *shop) {

@@ -24,7 +24,7 @@ import (
 //leat:level 2
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// patience is how long a test may take on a busy machine.
+// patience limits how long a test may take on a busy machine.
 const patience = 3 * time.Minute
 
 // shop is a database that Go and Python work on.
@@ -84,7 +84,7 @@ func (s *shop) exec(statement string) {
 	require.NoError(s.t, err, statement)
 }
 
-// script is a process of Python.
+// script is a Python process.
 type script struct {
 	*exec.Cmd
 
@@ -94,7 +94,7 @@ type script struct {
 	stderr bytes.Buffer
 }
 
-// start starts a command of leat.py, which ends when its input does.
+// start starts a command of leat.py. The command ends at the end of its input.
 func (s *shop) start(args ...string) *script {
 	s.t.Helper()
 	p := &script{Cmd: exec.CommandContext(s.ctx, s.python, append([]string{"leat.py", s.where}, args...)...), t: s.t}
@@ -109,7 +109,7 @@ func (s *shop) start(args ...string) *script {
 	return p
 }
 
-// ask hands a text to the process, and reads its answer.
+// ask sends a text to the process, and reads its answer.
 func (p *script) ask(text string, answer any) {
 	p.t.Helper()
 	line, err := json.Marshal(text)
@@ -122,7 +122,7 @@ func (p *script) ask(text string, answer any) {
 	require.NoError(p.t, json.Unmarshal(p.out.Bytes(), answer))
 }
 
-// end ends the process, which has done what it was told.
+// end ends a process that has done its work.
 func (p *script) end() {
 	p.t.Helper()
 	require.NoError(p.t, p.in.Close())

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// texts are keys and ids, among them such as a UUID is not always taken for.
+// texts returns keys and ids, among them spellings that not every parser accepts as a UUID.
 func texts(t *testing.T) []string {
 	t.Helper()
 	all := []string{
@@ -33,7 +33,8 @@ func texts(t *testing.T) []string {
 	return all
 }
 
-// TestValues: what the page computes, in Python and in SQL, is what the library does.
+// TestValues: the code on the documentation page, in Python and in SQL, computes the same values as the
+// library.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(s *shop) {
@@ -75,7 +76,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// modulo is the row to lock.
+// modulo returns the row to lock.
 func modulo(lock int64) int64 {
 	return int64(uint64(lock) % 4096)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// One of two claims of a message gets it; the other one learns that it is done.
+// Of two claims of a message, one gets it; the other one is told that it is done.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "sqldedupe-")

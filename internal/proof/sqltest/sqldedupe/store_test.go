@@ -61,8 +61,7 @@ func TestStore_Conformance(t *testing.T) {
 	}
 }
 
-// TestD3_UntilTTL: what has expired counts as gone, pruned or not, and nothing else is
-// pruned.
+// TestD3_UntilTTL: expired records count as absent, pruned or not, and nothing else is pruned.
 func TestD3_UntilTTL(t *testing.T) {
 	t.Parallel()
 	for dialect, open := range databases() {
@@ -92,8 +91,8 @@ func TestD3_UntilTTL(t *testing.T) {
 	}
 }
 
-// TestD3_ClockThatJumps: what was done is not forgotten by a server's clock that is ahead by a month, pruned or not, nor what
-// was done while it was a month behind.
+// TestD3_ClockThatJumps: a completed message is not forgotten while the server's clock is a month ahead,
+// pruned or not. Neither is one that was completed while the clock was a month behind.
 func TestD3_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	for dialect, server := range map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{
@@ -127,7 +126,8 @@ func TestD3_ClockThatJumps(t *testing.T) {
 	}
 }
 
-// TestD4_ClockSetBack: a lease that was given by a clock that was an hour ahead holds nobody up for longer than any other.
+// TestD4_ClockSetBack: a lease that was given while the clock was an hour ahead blocks others no longer
+// than any other lease.
 func TestD4_ClockSetBack(t *testing.T) {
 	t.Parallel()
 	for dialect, open := range databases() {
@@ -171,8 +171,8 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	require.Contains(t, files["00001_init.sql"], "`mine`")
 }
 
-// TestD8_RefusedSessionLeavesThePool: another part of the service has made the one session of
-// the pool read only. A step fails, and the next one gets another session.
+// TestD8_RefusedSessionLeavesThePool: another part of the service has made the only session of the pool
+// read-only. One call fails, and the next one gets another session.
 func TestD8_RefusedSessionLeavesThePool(t *testing.T) {
 	t.Parallel()
 	for dialect, spoil := range map[outbox.Dialect]string{
@@ -196,8 +196,8 @@ func TestD8_RefusedSessionLeavesThePool(t *testing.T) {
 	}
 }
 
-// TestMigrate_RefusesWhatIsLost: a database in memory is gone with its last connection, and an
-// exclusive one has room for one connection.
+// TestMigrate_RefusesWhatIsLost: a database in memory disappears with its last connection, and an
+// exclusive one allows only one connection.
 func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 	t.Parallel()
 	for text, with := range map[string]url.Values{
@@ -211,7 +211,7 @@ func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 	}
 }
 
-// TestGrantsAreEnough calls everything under the documented grants.
+// TestGrantsAreEnough calls every function with the documented grants.
 func TestGrantsAreEnough(t *testing.T) {
 	t.Parallel()
 	for dialect, server := range map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{

@@ -9,8 +9,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqlforward"
 )
 
-// TestO2_TruncatedTableIsMovedFromItsStart: the numbers begin anew, and are below the
-// position or have passed it, under a Forwarder that goes on and one that begins.
+// TestO2_TruncatedTableIsMovedFromItsStart: the numbers of a truncated table begin anew. They are below
+// the position or have passed it, and the Forwarder is a running or a new one.
 func TestO2_TruncatedTableIsMovedFromItsStart(t *testing.T) {
 	t.Parallel()
 	onTables(t, truncatedTableIsMovedFromItsStart)
@@ -38,8 +38,8 @@ func truncatedTableIsMovedFromItsStart(t *testing.T, x *table) {
 	}
 }
 
-// TestO10_CleanedTableIsNotMovedAgain: whoever deletes what was moved changes no number, and
-// a transaction that commits late has one below the position.
+// TestO10_CleanedTableIsNotMovedAgain: deleting moved rows changes no numbers, and a transaction that
+// commits late has a number below the position.
 func TestO10_CleanedTableIsNotMovedAgain(t *testing.T) {
 	t.Parallel()
 	onTables(t, cleanedTableIsNotMovedAgain)
@@ -66,7 +66,7 @@ func cleanedTableIsNotMovedAgain(t *testing.T, x *table) {
 	require.Equal(t, want, x.moved(t))
 }
 
-// fill commits messages, one a transaction.
+// fill commits messages, one per transaction.
 func (x *table) fill(t *testing.T, name string, n int) (all []string) {
 	t.Helper()
 	for i := range n {

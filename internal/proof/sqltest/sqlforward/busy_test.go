@@ -15,8 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestO2_ManyRowsBesideAnOpenTransaction: a page that is most of the table waits for no
-// producer.
+// TestO2_ManyRowsBesideAnOpenTransaction: a page that contains most of the table waits for no producer.
 func TestO2_ManyRowsBesideAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	onTables(t, manyRowsBesideAnOpenTransaction)
@@ -35,8 +34,8 @@ func manyRowsBesideAnOpenTransaction(t *testing.T, x *table) {
 	require.Equal(t, payloads, x.moved(t))
 }
 
-// TestO2_WhatTheForwarderAckedIsNoGap: a number that a forwarder took beside us, and whose
-// row it kept, is given up like one that was rolled back.
+// TestO2_WhatTheForwarderAckedIsNoGap: a number whose row another forwarder has acked and kept is given up
+// like one that was rolled back.
 func TestO2_WhatTheForwarderAckedIsNoGap(t *testing.T) {
 	t.Parallel()
 	onTables(t, whatTheForwarderAckedIsNoGap)
@@ -57,8 +56,8 @@ func whatTheForwarderAckedIsNoGap(t *testing.T, x *table) {
 	require.Zero(t, x.move(t, f))
 }
 
-// TestO5_DirectEnqueueIsNamed: who keeps a key's lock is not a forwarder, and what waits for
-// it is moved in the end.
+// TestO5_DirectEnqueueIsNamed: a transaction that keeps a key's lock is not mistaken for a forwarder, and
+// what waits for the lock is moved in the end.
 func TestO5_DirectEnqueueIsNamed(t *testing.T) {
 	t.Parallel()
 	onTables(t, directEnqueueIsNamed)
@@ -81,7 +80,8 @@ func directEnqueueIsNamed(t *testing.T, x *table) {
 	require.Equal(t, []string{"direct", "a"}, x.moved(t))
 }
 
-// TestO5_HandBackWaitsForTheRelay: what was moved is sent before the forwarder goes on.
+// TestO5_HandBackWaitsForTheRelay: moved messages must be sent before the table is handed back to the
+// forwarder.
 func TestO5_HandBackWaitsForTheRelay(t *testing.T) {
 	t.Parallel()
 	onTables(t, handBackWaitsForTheRelay)

@@ -29,7 +29,7 @@ func withQueueThatKeeps() table {
 	}
 }
 
-// onTables runs a test on each server and on each schema once.
+// onTables runs a test on MySQL with the default schema, and on MariaDB with the queue schema.
 func onTables(t *testing.T, test func(t *testing.T, x *table)) {
 	t.Helper()
 	t.Run("mysql default", func(t *testing.T) {
@@ -42,7 +42,7 @@ func onTables(t *testing.T, test func(t *testing.T, x *table)) {
 	})
 }
 
-// create creates the table of a forwarder in a database of its own.
+// create creates a forwarder's table in a database of its own.
 func create(t *testing.T, dialect outbox.Dialect, x table) *table {
 	t.Helper()
 	server := testenv.MySQL
@@ -82,7 +82,7 @@ func TestAll_MariaDBQueueThatKeeps(t *testing.T) {
 	runAll(t, outbox.MariaDB, withQueueThatKeeps())
 }
 
-// runAll runs the tests of onTables in one of the other configurations.
+// runAll runs the tests of onTables with another configuration.
 func runAll(t *testing.T, dialect outbox.Dialect, x table) {
 	t.Helper()
 	for name, test := range map[string]func(t *testing.T, x *table){

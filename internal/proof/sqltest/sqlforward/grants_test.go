@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestGrantsAreEnough takes the forwarder's place, moves and hands back under the documented
-// grants. The control is a right to the whole row, which it does not have.
+// TestGrantsAreEnough takes over from the forwarder, moves and hands back with the documented grants. The
+// control is a privilege on the whole row, which is not granted.
 func TestGrantsAreEnough(t *testing.T) {
 	t.Parallel()
 	onTables(t, grantsAreEnough)

@@ -28,10 +28,10 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// forwarderTopic is Watermill's default.
+// forwarderTopic is Watermill's default topic of forwarders.
 const forwarderTopic = "forwarder_topic"
 
-// table is a forwarder's table in a database of its own, with an outbox beside it.
+// table is a forwarder's table in a database of its own, together with an outbox.
 type table struct {
 	db      *sql.DB
 	plain   *sql.DB // Watermill's: on MySQL, it cannot store JSON with interpolateParams
@@ -52,7 +52,7 @@ func (x *table) initialize(t *testing.T) {
 	require.NoError(t, x.subscriber(t).SubscribeInitialize(forwarderTopic))
 }
 
-// subscriber is what a forwarder reads with.
+// subscriber returns the subscriber that a forwarder reads with.
 func (x *table) subscriber(t *testing.T) *wmsql.Subscriber {
 	t.Helper()
 	sub, err := wmsql.NewSubscriber(wmsql.BeginnerFromStdSQL(x.plain), wmsql.SubscriberConfig{
@@ -93,7 +93,7 @@ func (x *table) put(t *testing.T, key string, payloads ...string) {
 	require.NoError(t, x.open(t, key, payloads...).Commit())
 }
 
-// forwarder returns a migrated Forwarder.
+// forwarder returns a Forwarder, after its migration.
 func (x *table) forwarder(t *testing.T) *sqlforward.Forwarder {
 	t.Helper()
 	f, err := sqlforward.New(x.db, x.dialect, x.ob, x.cfg)
@@ -102,7 +102,7 @@ func (x *table) forwarder(t *testing.T) *sqlforward.Forwarder {
 	return f
 }
 
-// move moves what there is, and returns how many gaps are left.
+// move moves all rows that can be moved, and returns how many gaps are left.
 func (x *table) move(t *testing.T, f *sqlforward.Forwarder) (missing int) {
 	t.Helper()
 	r, err := f.RunOnce(t.Context())
@@ -110,7 +110,7 @@ func (x *table) move(t *testing.T, f *sqlforward.Forwarder) (missing int) {
 	return r.Missing
 }
 
-// moved returns the payloads in the outbox, in its order.
+// moved returns the payloads in the outbox, in order.
 func (x *table) moved(t *testing.T) (all []string) {
 	t.Helper()
 	rows, err := x.db.QueryContext(t.Context(), "SELECT payload FROM leat_outbox WHERE shard >= 0 ORDER BY seq")
@@ -131,7 +131,7 @@ func (x *table) exec(t *testing.T, statement string, args ...any) {
 	require.NoError(t, err, statement)
 }
 
-// watermill runs Watermill's own forwarder until the function that it returns is called.
+// watermill runs Watermill's own forwarder until the returned function is called.
 func (x *table) watermill(t *testing.T, sent chan<- string, block <-chan struct{}) (stop func()) {
 	t.Helper()
 	f, err := forwarder.NewForwarder(x.subscriber(t), collector{sent, block}, watermill.NopLogger{}, forwarder.Config{})
@@ -147,7 +147,7 @@ func (x *table) watermill(t *testing.T, sent chan<- string, block <-chan struct{
 	}
 }
 
-// idle waits until Watermill's forwarder has stored that it has sent all.
+// idle waits until Watermill's forwarder has recorded that it has sent everything.
 func (x *table) idle(t *testing.T) {
 	t.Helper()
 	unsent := "SELECT COUNT(*) FROM watermill_forwarder_topic WHERE acked = FALSE"
@@ -161,7 +161,7 @@ func (x *table) idle(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// collector is a publisher of what a forwarder sends.
+// collector is a publisher that passes on what a forwarder sends.
 type collector struct {
 	sent  chan<- string
 	block <-chan struct{}

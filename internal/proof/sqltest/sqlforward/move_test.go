@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqlforward"
 )
 
-// TestO2_LateCommitIsMoved: an open transaction delays nobody, and is not passed over.
+// TestO2_LateCommitIsMoved: an open transaction delays no other, and is not passed over.
 func TestO2_LateCommitIsMoved(t *testing.T) {
 	t.Parallel()
 	onTables(t, lateCommitIsMoved)
@@ -43,7 +43,7 @@ func lateCommitIsMoved(t *testing.T, x *table) {
 	require.Zero(t, x.move(t, f), "what was rolled back is given up")
 }
 
-// TestO6_MalformedRowIsSetAside: with the reason, and it stops nobody.
+// TestO6_MalformedRowIsSetAside: a malformed row is set aside with the reason, and holds up no other row.
 func TestO6_MalformedRowIsSetAside(t *testing.T) {
 	t.Parallel()
 	onTables(t, malformedRowIsSetAside)
@@ -71,7 +71,7 @@ func malformedRowIsSetAside(t *testing.T, x *table) {
 	require.Contains(t, reasons, "Headers")
 }
 
-// TestCheck names what is not there, and a schema that is another one.
+// TestCheck: the error names what is missing, or that the schema is a different one.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	onTables(t, checkNames)
@@ -91,9 +91,9 @@ func checkNames(t *testing.T, x *table) {
 	require.ErrorContains(t, x.forwarder(t).Check(t.Context()), "table none does not exist")
 }
 
-// TestO1_O2_O5_ManyWritersAndMovers: producers take turns on their keys, and some transactions
-// roll back or dawdle; and three Forwarders that take turns and are stopped at any moment:
-// each message is moved once, those of a key in the order of their commits.
+// TestO1_O2_O5_ManyWritersAndMovers: producers take turns on their keys, and some transactions roll back
+// or take long. Three Forwarders take turns, too, and are stopped at any moment. Each message is moved
+// once, those of a key in the order of their commits.
 func TestO1_O2_O5_ManyWritersAndMovers(t *testing.T) {
 	t.Parallel()
 	onTables(t, manyWritersAndMovers)
@@ -158,7 +158,7 @@ func manyWritersAndMovers(t *testing.T, x *table) {
 	require.Equal(t, want, got)
 }
 
-// turn publishes the next number of a key, in a transaction that has the key's row.
+// turn publishes the next number of a key, in a transaction that has locked the key's row.
 func (x *table) turn(ctx context.Context, chance *rand.Rand, keys int) error {
 	tx, err := x.plain.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {

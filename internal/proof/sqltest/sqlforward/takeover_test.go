@@ -11,8 +11,8 @@ import (
 	"github.com/leat-go/leat/internal/wait"
 )
 
-// TestO10_TakesThePlaceAndGivesItBack: what Watermill's forwarder has sent is not moved,
-// what is moved it does not send, and nothing is missing.
+// TestO10_TakesThePlaceAndGivesItBack: rows that Watermill's forwarder has sent are not moved, it does not
+// send rows that were moved, and nothing is missing.
 func TestO10_TakesThePlaceAndGivesItBack(t *testing.T) {
 	t.Parallel()
 	onTables(t, takesThePlaceAndGivesItBack)
@@ -53,8 +53,8 @@ func takesThePlaceAndGivesItBack(t *testing.T, x *table) {
 	require.Equal(t, []string{"c", "d"}, x.moved(t))
 }
 
-// TestO2_TakesOverBesideAnOpenTransaction: what commits behind the rows that the forwarder
-// has sent is moved, and none of them again.
+// TestO2_TakesOverBesideAnOpenTransaction: a transaction with lower numbers commits after the takeover.
+// Its rows are moved, and rows that the forwarder has sent are not.
 func TestO2_TakesOverBesideAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	onTables(t, takesOverBesideAnOpenTransaction)
@@ -77,8 +77,8 @@ func takesOverBesideAnOpenTransaction(t *testing.T, x *table) {
 	require.Equal(t, []string{"c", "late"}, x.moved(t))
 }
 
-// TestO10_WaitsForTheForwardersBatch: a forwarder that is sending keeps its batch, and is
-// named if it does not finish.
+// TestO10_WaitsForTheForwardersBatch: a forwarder that is sending keeps its batch. If it does not finish,
+// the error names it.
 func TestO10_WaitsForTheForwardersBatch(t *testing.T) {
 	t.Parallel()
 	onTables(t, waitsForTheForwardersBatch)
@@ -104,7 +104,8 @@ func waitsForTheForwardersBatch(t *testing.T, x *table) {
 	require.Equal(t, []string{"c"}, x.moved(t))
 }
 
-// TestO10_HandBackBehindAnOpenTransaction repeats no more than it must: behind an open transaction, nothing is lost.
+// TestO10_HandBackBehindAnOpenTransaction: handing back while a transaction is open loses nothing, and
+// repeats only what it must.
 func TestO10_HandBackBehindAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	onTables(t, handBackBehindAnOpenTransaction)
@@ -135,7 +136,7 @@ func handBackBehindAnOpenTransaction(t *testing.T, x *table) {
 	require.Empty(t, sent)
 }
 
-// TestO10_PlacesAreTakenOnce: two that would both send are told.
+// TestO10_PlacesAreTakenOnce: a second Forwarder that would send as well is refused.
 func TestO10_PlacesAreTakenOnce(t *testing.T) {
 	t.Parallel()
 	onTables(t, placesAreTakenOnce)
@@ -163,8 +164,8 @@ func placesAreTakenOnce(t *testing.T, x *table) {
 	require.Equal(t, []string{"a"}, x.moved(t))
 }
 
-// TestO10_RefusesAnotherGroup: a group without a position beside one that has one is a
-// mistake, and nothing is moved.
+// TestO10_RefusesAnotherGroup: if another group has a position and this one has none, the configuration is
+// wrong, and nothing is moved.
 func TestO10_RefusesAnotherGroup(t *testing.T) {
 	t.Parallel()
 	onTables(t, refusesAnotherGroup)

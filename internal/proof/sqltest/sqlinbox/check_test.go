@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestI2_EndedTransactionIsNoticed: what a handler writes after its transaction has ended
-// commits by itself; that must not pass for the inbox's commit.
+// TestI2_EndedTransactionIsNoticed: what a handler writes after its transaction has ended commits by
+// itself. The inbox must not mistake that for its own commit.
 func TestI2_EndedTransactionIsNoticed(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {
@@ -54,9 +54,9 @@ func TestI2_EndedTransactionIsNoticed(t *testing.T) {
 	}
 }
 
-// TestB3_ADeliveryPreparesNothing: where a driver writes no parameters into the text of a statement, as MySQL's does not
-// unless it is told to, a statement with parameters is prepared first, in a round trip of its own. The claim and
-// the proof behind the handler have none.
+// TestB3_ADeliveryPreparesNothing: a driver that does not interpolate parameters, as MySQL's by default,
+// prepares each statement with parameters first, in a round trip of its own. The claim and the check after
+// the handler have no parameters.
 func TestB3_ADeliveryPreparesNothing(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -94,8 +94,8 @@ func TestB3_ADeliveryPreparesNothing(t *testing.T) {
 	}
 }
 
-// TestB11_ADuplicateIsDurable: without a binary log that is synced, InnoDB shows a commit
-// before it is durable, and a duplicate is answered after a commit of the inbox's own.
+// TestB11_ADuplicateIsDurable: without a synced binary log, InnoDB shows a commit before it is durable. So
+// the inbox commits a write of its own before it answers that a message is a duplicate.
 func TestB11_ADuplicateIsDurable(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})
@@ -183,7 +183,8 @@ func TestCheck_RefusesSQLiteThatIsSetUpOtherwise(t *testing.T) {
 	}
 }
 
-// TestCheck_SaysWhoHasTheFile: another transaction writes for longer than busy_timeout.
+// TestCheck_SaysWhoHasTheFile: another transaction writes for longer than busy_timeout, and the error says
+// that.
 func TestCheck_SaysWhoHasTheFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
@@ -200,8 +201,8 @@ func TestCheck_SaysWhoHasTheFile(t *testing.T) {
 	require.NoError(t, in.Check(t.Context()))
 }
 
-// TestCheck_WaitsNoLongerThanItMay: while one delivery's look at the database hangs, the
-// others wait for it as long as their contexts allow.
+// TestCheck_WaitsNoLongerThanItMay: while the check of one delivery hangs, others wait for it only as long
+// as their contexts allow.
 func TestCheck_WaitsNoLongerThanItMay(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})
@@ -269,8 +270,8 @@ func TestConfig_IsChecked(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestMaintenance_ForgetsAttemptsAndAudit: a history that nobody has added to for long goes,
-// and so do entries of the audit.
+// TestMaintenance_ForgetsAttemptsAndAudit: histories of attempts without recent additions are pruned, and
+// so are old entries of the audit.
 func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openSQLite(t, nil), sqlinbox.Config{})
@@ -305,8 +306,8 @@ func TestMaintenance_ForgetsAttemptsAndAudit(t *testing.T) {
 	require.WithinDuration(t, time.Now().Add(-50*time.Hour), report.Floor, time.Minute)
 }
 
-// TestMigrate_RefusesWhatIsLost: a database in memory is gone with its last connection, and an
-// exclusive one has room for one connection.
+// TestMigrate_RefusesWhatIsLost: a database in memory disappears with its last connection, and an
+// exclusive one allows only one connection.
 func TestMigrate_RefusesWhatIsLost(t *testing.T) {
 	t.Parallel()
 	for text, with := range map[string]url.Values{

@@ -36,7 +36,8 @@ func TestConformance_MariaDBSerializable(t *testing.T) {
 	runSuites(t, inboxtest.Features{}, openMariaDB, sql.LevelSerializable)
 }
 
-// TestR14_ReadsOutsideOfTransactions: an inbox looks in transactions alone, in all that the suites do.
+// TestR14_ReadsOutsideOfTransactions: in everything that the suites do, an inbox reads only inside
+// transactions.
 //
 //leat:level 2
 func TestR14_ReadsOutsideOfTransactions(t *testing.T) {
@@ -50,7 +51,7 @@ func TestR14_ReadsOutsideOfTransactions(t *testing.T) {
 	}, sql.LevelDefault)
 }
 
-// TestConformance_OddSettings: what a server has set for its sessions decides nothing.
+// TestConformance_OddSettings: session settings of the server change nothing.
 //
 //leat:level 2
 func TestConformance_OddSettings(t *testing.T) {
@@ -77,8 +78,8 @@ func TestConformance_OddSettings(t *testing.T) {
 	}
 }
 
-// runSuites runs all suites of inboxes whose handlers' transactions have an isolation level.
-// The servers' default is REPEATABLE READ.
+// runSuites runs all suites of inboxes, with handlers' transactions at the given isolation level. The
+// servers' default is REPEATABLE READ.
 func runSuites(t *testing.T, f inboxtest.Features, open opener, level sql.IsolationLevel) {
 	t.Helper()
 	create := func(t *testing.T) *subject {

@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// madeAgo returns an id of version 7 that was made so long ago.
+// madeAgo returns an id of version 7 that was made age ago.
 func madeAgo(age time.Duration) string {
 	id := uuid.Must(uuid.NewV7())
 	made := ids.FromMillis(time.Now().Add(-age).UnixMilli())
@@ -29,20 +29,21 @@ func madeAgo(age time.Duration) string {
 	return id.String()
 }
 
-// lowering asks for a floor.
+// lowering returns a request to lower the floor.
 func lowering(to time.Time) admin.LowerFloorRequest {
 	return admin.LowerFloorRequest{By: admin.By{Actor: "operator", Reason: "the clock was wrong"}, To: to, MayRepeat: !to.IsZero()}
 }
 
-// putAhead has clocks that were wrong together raise the floor.
+// putAhead raises the floor as clocks would do that are wrong together.
 func (s *subject) putAhead(tb testing.TB, by time.Duration) {
 	tb.Helper()
 	_, err := s.look.ExecContext(context.Background(), "UPDATE leat_inbox_locks SET floor = ? WHERE bucket < 4096", time.Now().Add(by).UnixMilli())
 	require.NoError(tb, err)
 }
 
-// TestI7_FloorAheadOfTheClock: clocks were wrong together, and all that comes is too old. Maintenance fails and says what to
-// do; then what comes is processed. It is not done by a clock that is off.
+// TestI7_FloorAheadOfTheClock: database and process had the same wrong clock, and now every message is too
+// old. Maintenance fails and says how to lower the floor; after that, messages are processed. While the
+// clocks differ, the floor is not lowered.
 func TestI7_FloorAheadOfTheClock(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {
@@ -91,8 +92,8 @@ func TestI7_FloorAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// TestI7_FloorIsLoweredUnderARound: a round of maintenance has looked which ids are below the floor, and sleeps while it is
-// lowered and one of them is processed again. It deletes none of them.
+// TestI7_FloorIsLoweredUnderARound: a round of maintenance has read which ids are below the floor, and
+// pauses while the floor is lowered and one of them is processed again. It deletes none of them.
 func TestI7_FloorIsLoweredUnderARound(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -132,8 +133,8 @@ func TestI7_FloorIsLoweredUnderARound(t *testing.T) {
 	}
 }
 
-// TestI7_OtherIDsUnderAClockThatIsBehind: ids that tell no time come while the database's clock is a month behind. They are
-// remembered for as long as all others once it is right.
+// TestI7_OtherIDsUnderAClockThatIsBehind: ids without a time arrive while the database's clock is a month
+// behind. Once it is right, they are remembered for as long as all others.
 func TestI7_OtherIDsUnderAClockThatIsBehind(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {

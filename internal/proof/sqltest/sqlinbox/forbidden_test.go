@@ -18,8 +18,8 @@ import (
 	"github.com/leat-go/leat/internal/txctx"
 )
 
-// TestForbiddenVariantsAreCaught runs inboxes that break one rule each on MySQL, and wants
-// the named checks to fail. The last one breaks none.
+// TestForbiddenVariantsAreCaught runs inboxes that break one rule each on MySQL, and checks that the named
+// checks fail. The last inbox breaks no rule.
 func TestForbiddenVariantsAreCaught(t *testing.T) {
 	t.Parallel()
 	checks := []string{
@@ -59,7 +59,7 @@ func contains(all []string, one string) bool {
 	return strings.Contains(" "+strings.Join(all, " ")+" ", " "+one+" ")
 }
 
-// forbidden is a subject whose inbox is made of bare SQL, in sqlinbox's tables.
+// forbidden is a subject whose inbox runs plain SQL on sqlinbox's tables.
 type forbidden struct {
 	*subject
 

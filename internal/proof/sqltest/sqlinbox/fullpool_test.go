@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 )
 
-// TestA3_HandlersOnThePool: handlers that use the pool instead of their transaction wait for
-// each other until, after ten seconds, the pool has another connection.
+// TestA3_HandlersOnThePool: handlers that use the pool instead of their transaction wait for each other,
+// until the pool opens another connection after ten seconds.
 //
 //leat:level 2
 func TestA3_HandlersOnThePool(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// redriven hears of deliveries of redriven messages.
+// redriven receives the deliveries of redriven messages.
 type redriven chan inbox.DeliveryEvent
 
 func (r redriven) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
@@ -29,8 +29,8 @@ func (r redriven) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
 
 var errHandler = errors.New("the handler fails")
 
-// TestGrantsAreEnough works under the grants of docs/databases.md: a consumer, whose handler
-// writes rows of its own, maintenance, a viewer and an operator.
+// TestGrantsAreEnough uses the grants of docs/databases.md for a consumer whose handler writes its own
+// rows, for maintenance, a viewer and an operator.
 func TestGrantsAreEnough(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -105,7 +105,7 @@ func TestGrantsAreEnough(t *testing.T) {
 	}
 }
 
-// looks calls all that only looks.
+// looks calls every function that only reads.
 func looks(t *testing.T, a admin.Inbox) {
 	t.Helper()
 	ctx := t.Context()
@@ -133,7 +133,7 @@ func looks(t *testing.T, a admin.Inbox) {
 	require.NoError(t, err)
 }
 
-// maintain forgets all that is there.
+// maintain prunes everything.
 func maintain(t *testing.T, d *database, db *sql.DB) {
 	t.Helper()
 	ctx := t.Context()
@@ -153,8 +153,8 @@ func maintain(t *testing.T, d *database, db *sql.DB) {
 	require.Equal(t, int64(1), report.PrunedAttempts)
 }
 
-// TestS17_NumbersAndLocksAreNotAConsumers: with the documented grants a consumer can neither
-// raise a floor, nor remove a lock, nor choose the number of a row.
+// TestS17_NumbersAndLocksAreNotAConsumers: with the documented grants, a consumer cannot raise a floor,
+// remove a lock, or choose the number of a row.
 func TestS17_NumbersAndLocksAreNotAConsumers(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {

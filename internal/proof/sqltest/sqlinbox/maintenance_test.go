@@ -16,14 +16,14 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// rounds hears of maintenance.
+// rounds receives the events of maintenance.
 type rounds chan admin.MaintenanceEvent
 
 var _ admin.MaintenanceHook = rounds(nil)
 
 func (r rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { r <- e }
 
-// heard keeps the alarms that it hears of, and those that have ended.
+// heard collects the alarms that were raised and those that have ended.
 type heard struct{ raised, ended []outbox.AlarmEvent }
 
 func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
@@ -34,8 +34,8 @@ func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	h.raised = append(h.raised, e)
 }
 
-// TestMaintenanceIsObserved: hooks hear of rounds, also of those that fail; State tells the
-// same later.
+// TestMaintenanceIsObserved: hooks are called for rounds, including failed ones. State returns the same
+// later.
 func TestMaintenanceIsObserved(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {
@@ -96,8 +96,8 @@ func TestMaintenanceRefusesForeignHooks(t *testing.T) {
 	require.ErrorContains(t, err, "Hooks[0]")
 }
 
-// TestI7_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month. No id and nothing of the audit is deleted,
-// and no message is too old once the clock is right. It says so until then.
+// TestI7_ClockThatJumps: one round of maintenance sees a clock that is a month ahead. No id and no audit
+// entry is deleted, and no message is too old once the clock is right. Until then it raises an alarm.
 func TestI7_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -153,8 +153,8 @@ func TestI7_ClockThatJumps(t *testing.T) {
 	}
 }
 
-// TestI7_FloorRisesSlowly: clocks of database and process that are wrong together cannot be told. They take the floor along
-// by an hour at once, and not by a month.
+// TestI7_FloorRisesSlowly: if the clocks of database and process are wrong together, maintenance cannot
+// notice it. They raise the floor by an hour at a time, not by a month.
 func TestI7_FloorRisesSlowly(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {

@@ -15,9 +15,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestI3_PacketBelowAMessage: a message that is larger than max_allowed_packet cannot be parked. It is not
-// acknowledged either, and the error names the setting; it is parked once there is room. Messages that
-// nobody has to park need none.
+// TestI3_PacketBelowAMessage: a message larger than max_allowed_packet cannot be parked. It is not
+// acknowledged either, and the error names the setting; it is parked once the packet is large enough.
+// Messages that need not be parked are not affected.
 //
 //leat:level 4
 func TestI3_PacketBelowAMessage(t *testing.T) {

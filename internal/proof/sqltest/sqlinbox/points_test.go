@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// happenings are what can happen at a point. Cancel ends the delivery's context.
+// happenings returns the faults that can happen at a point, by kind. "cancel" ends the delivery's context.
 func happenings(cancel func(), s *subject) map[string]failpointtest.Action {
 	all := map[string]failpointtest.Action{
 		"error":  failpointtest.Error(nil),
@@ -41,7 +41,7 @@ func happenings(cancel func(), s *subject) map[string]failpointtest.Action {
 	return all
 }
 
-// sessions are those in the database, except the one that asks.
+// sessions returns the sessions in the database, except its own.
 func (s *subject) sessions(ctx context.Context) (all []int64, err error) {
 	rows, err := s.look.QueryContext(ctx,
 		"SELECT id FROM information_schema.processlist WHERE db = ? AND id <> CONNECTION_ID()", s.config.DBName)
@@ -79,7 +79,7 @@ func deliver(t *testing.T, points *failpointtest.Registry, cancel *context.Cance
 	}
 }
 
-// onEachHappening runs a test for everything that can happen, on each database.
+// onEachHappening runs a test for every kind of fault, on each database.
 func onEachHappening(t *testing.T, point failpoint.Name, test func(t *testing.T, s *subject, points *failpointtest.Registry, cancel *context.CancelFunc)) {
 	t.Helper()
 	for name, open := range databases() {
@@ -109,7 +109,7 @@ func (s *subject) requireEffects(t *testing.T, want int) {
 	require.Equal(t, want, n)
 }
 
-// TestI1_FailurePointOfTheClaim: the message has its effect once, and its lock is free.
+// TestI1_FailurePointOfTheClaim: the message takes effect once, and its lock is released.
 func TestI1_FailurePointOfTheClaim(t *testing.T) {
 	t.Parallel()
 	onEachHappening(t, failpoint.ConsumerAfterTrylock, func(t *testing.T, s *subject, points *failpointtest.Registry, cancel *context.CancelFunc) {
@@ -123,8 +123,7 @@ func TestI1_FailurePointOfTheClaim(t *testing.T) {
 	})
 }
 
-// TestI13_FailurePointOfBatches: the messages of a batch have their effects once, and their
-// locks are free.
+// TestI13_FailurePointOfBatches: each message of a batch takes effect once, and the locks are released.
 func TestI13_FailurePointOfBatches(t *testing.T) {
 	t.Parallel()
 	onEachHappening(t, failpoint.ConsumerAfterTrylock, func(t *testing.T, s *subject, points *failpointtest.Registry, cancel *context.CancelFunc) {
@@ -149,8 +148,8 @@ func TestI13_FailurePointOfBatches(t *testing.T) {
 	})
 }
 
-// TestI3_FailurePointOfParking: the message is parked once, even if nobody knows whether
-// the first try was committed.
+// TestI3_FailurePointOfParking: the message is parked once, even if the outcome of the first attempt is
+// unknown.
 func TestI3_FailurePointOfParking(t *testing.T) {
 	t.Parallel()
 	onEachHappening(t, failpoint.ConsumerCommitAmbiguous, func(t *testing.T, s *subject, points *failpointtest.Registry, cancel *context.CancelFunc) {

@@ -21,8 +21,8 @@ import (
 
 func nothing(context.Context) error { return nil }
 
-// TestConflict_IsRetried: a transaction that the server ends for a deadlock is tried again,
-// wherever it was.
+// TestConflict_IsRetried: a transaction that the server ends because of a deadlock is retried, wherever
+// the deadlock occurs.
 func TestConflict_IsRetried(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -66,7 +66,7 @@ func TestConflict_IsRetried(t *testing.T) {
 	}
 }
 
-// TestAdmin_DropWaitsForNoHandler: while the first message of a key runs, those behind it
+// TestAdmin_DropWaitsForNoHandler: while the first message of a key is being processed, those behind it
 // can be dropped.
 func TestAdmin_DropWaitsForNoHandler(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,8 @@ func TestAdmin_DropWaitsForNoHandler(t *testing.T) {
 	}
 }
 
-// TestI4_ClockSetBack: a message was redriven by a clock that was an hour ahead. It runs soon after the clock is right.
+// TestI4_ClockSetBack: a message was redriven while the clock was an hour ahead. It runs soon after the
+// clock is right.
 func TestI4_ClockSetBack(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {
@@ -141,7 +142,7 @@ func TestI4_ClockSetBack(t *testing.T) {
 	}
 }
 
-// TestMaintenance_ForgetsOnlyWhatItHasSeen: between a look at old ids and their deletion
+// TestMaintenance_ForgetsOnlyWhatItHasSeen: after maintenance has read old ids and before it deletes them,
 // another process deletes them, and one of the messages is processed anew.
 func TestMaintenance_ForgetsOnlyWhatItHasSeen(t *testing.T) {
 	t.Parallel()
@@ -187,7 +188,7 @@ func TestMaintenance_ForgetsOnlyWhatItHasSeen(t *testing.T) {
 	}
 }
 
-// TestMaintenance_RunsOnceAtATime: a second call beside one that runs is refused.
+// TestMaintenance_RunsOnceAtATime: a second call is refused while one is running.
 func TestMaintenance_RunsOnceAtATime(t *testing.T) {
 	t.Parallel()
 	s := newSubject(t, openMySQL(t, nil), sqlinbox.Config{})

@@ -18,7 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// contested is an inbox whose redriven message another process has locked at its first claim.
+// contested is an inbox whose redriven message is locked by another process at its first claim.
 type contested struct {
 	*subject
 
@@ -29,8 +29,8 @@ type contested struct {
 	stop    context.CancelFunc
 }
 
-// newContested parks and redrives the message a. Where counted, the other process has picked
-// it again before, as if this one had stalled.
+// newContested parks and redrives message a. If counted is set, the other process has also picked the
+// message again, as if this one had stalled.
 func newContested(t *testing.T, open opener, counted bool) *contested {
 	t.Helper()
 	c := &contested{subject: newSubject(t, open(t, nil), sqlinbox.Config{})}
@@ -78,8 +78,8 @@ func (c *contested) OnInboxDelivery(_ context.Context, e inbox.DeliveryEvent) {
 	}
 }
 
-// redrive makes one attempt, within less than a lock is waited for, or a message is left alone
-// that was picked: 50 and 10 s.
+// redrive makes one attempt. Its limit of 8 s is shorter than the wait for a lock (50 s), and shorter than
+// the time for which a picked message is left alone (10 s).
 func (c *contested) redrive(t *testing.T) inbox.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
@@ -90,8 +90,8 @@ func (c *contested) redrive(t *testing.T) inbox.Outcome {
 	return c.outcome
 }
 
-// TestRedrive_OutlastsALook: another process that looks for what is redriven locks rows
-// beside the one it takes, for a moment. The message that was picked runs all the same.
+// TestRedrive_OutlastsALook: another process that looks for redriven messages briefly locks more rows than
+// the one it takes. The picked message runs all the same.
 func TestRedrive_OutlastsALook(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -104,8 +104,8 @@ func TestRedrive_OutlastsALook(t *testing.T) {
 	}
 }
 
-// TestRedrive_WaitsForNoHandler: a message that another process has picked since may be in
-// its handler's hands for hours.
+// TestRedrive_WaitsForNoHandler: a message that another process has picked in between may stay in its
+// handler for hours, so redrive does not wait for it.
 func TestRedrive_WaitsForNoHandler(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {

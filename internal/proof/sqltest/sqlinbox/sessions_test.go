@@ -25,9 +25,9 @@ const readUncommitted = "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTE
 
 func ran(context.Context, []*message.Message) error { return nil }
 
-// TestI3_UncommittedIsNoDuplicate: a session of the pool reads what is not committed, since
-// other code of the service has set it so. A message that comes again while its first
-// delivery runs is not acknowledged there, alone or in a batch: the first one fails.
+// TestI3_UncommittedIsNoDuplicate: other code of the service has set a session of the pool to read
+// uncommitted data. A message that arrives again there while its first delivery runs is not acknowledged,
+// alone or in a batch, and then the first delivery fails.
 func TestI3_UncommittedIsNoDuplicate(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -73,8 +73,8 @@ func TestI3_UncommittedIsNoDuplicate(t *testing.T) {
 	}
 }
 
-// TestI3_SharedCacheIsNotBelieved: connections to SQLite that share a cache read what others
-// have not committed, if read_uncommitted is set.
+// TestI3_SharedCacheIsNotBelieved: connections to SQLite that share a cache see uncommitted data of each
+// other if read_uncommitted is set.
 func TestI3_SharedCacheIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), url.Values{"cache": {"shared"}})
@@ -97,8 +97,8 @@ func TestI3_SharedCacheIsNotBelieved(t *testing.T) {
 	require.Equal(t, inbox.OutcomeCommitted, outcome)
 }
 
-// TestB11_RefusedSessionLeavesThePool: another part of the service has changed the one session
-// of the pool. A delivery may be refused, and the next one gets another session.
+// TestB11_RefusedSessionLeavesThePool: another part of the service has changed the settings of the only
+// session of the pool. A delivery may be refused, and the next one gets another session.
 func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {
@@ -141,9 +141,9 @@ func TestB11_RefusedSessionLeavesThePool(t *testing.T) {
 	}
 }
 
-// TestR14_LooksOfAnInbox: what an inbox concludes from absence is looked up on the server that is
-// written, through a splitter that sends what only reads, and READ ONLY transactions, to a reader
-// that lags.
+// TestR14_LooksOfAnInbox: when an inbox concludes something from the absence of a row, it has read on the
+// server that takes the writes, even through a splitter that sends reads, and READ ONLY transactions, to a
+// lagging replica.
 //
 //leat:level 4
 func TestR14_LooksOfAnInbox(t *testing.T) {

@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	testenv.Main(m)
 }
 
-// database is a test's own database: a pool for the inboxes, whose commits can be cut, and
-// one to look at what is committed.
+// database is a test's own database: a pool for the inboxes, whose commits can be cut, and one to see what
+// is committed.
 type database struct {
 	dialect outbox.Dialect
 	db      *sql.DB
@@ -43,7 +43,7 @@ type database struct {
 	config  *mysql.Config // of a server
 }
 
-// opener opens a database. Settings are those of the inboxes' sessions on a server.
+// opener opens a database. On a server, settings apply to the inboxes' sessions.
 type opener func(tb testing.TB, settings map[string]string) *database
 
 func openMySQL(tb testing.TB, settings map[string]string) *database {
@@ -66,14 +66,14 @@ func openServer(tb testing.TB, dialect outbox.Dialect, server testenv.MySQLServe
 	}
 }
 
-// openSQLite opens a file in which a delivery gives up sooner than the suite, and later than a
+// openSQLite opens a file with a busy_timeout that is shorter than the suite waits, and longer than a
 // handler takes.
 func openSQLite(tb testing.TB, _ map[string]string) *database {
 	tb.Helper()
 	return openFile(tb, url.Values{"_pragma": {"busy_timeout(500)", "journal_mode(WAL)", "synchronous(FULL)"}})
 }
 
-// openPatientSQLite opens a file for which a service waits as long as the documents say.
+// openPatientSQLite opens a file with the busy_timeout that the documentation recommends.
 func openPatientSQLite(tb testing.TB, _ map[string]string) *database {
 	tb.Helper()
 	return openFile(tb, nil)
@@ -96,12 +96,12 @@ func pool(tb testing.TB, db *sql.DB) *sql.DB {
 	return db
 }
 
-// servers are the databases with more than one writer.
+// servers returns the databases that allow several writers.
 func servers() map[string]opener {
 	return map[string]opener{"MySQL": openMySQL, "MariaDB": openMariaDB}
 }
 
-// databases are all of them.
+// databases returns all databases.
 func databases() map[string]opener {
 	all := servers()
 	all["SQLite"] = openSQLite
@@ -152,7 +152,7 @@ func (*subject) Write(ctx context.Context, effect string) error {
 	return add(ctx, "effects", effect)
 }
 
-// add adds a row in the delivery's transaction.
+// add inserts a row in the delivery's transaction.
 func add(ctx context.Context, table, what string) error {
 	tx := sqlinbox.Tx(ctx)
 	if tx == nil {
@@ -203,7 +203,7 @@ func (s *subject) ShareLock(consumer, id, other string) bool {
 	return s.dialect == outbox.SQLite || bucket(consumer, id) == bucket(consumer, other)
 }
 
-// bucket is where the lock of a message is.
+// bucket returns the number of the lock of a message.
 func bucket(consumer, id string) uint64 {
 	stored, _ := ids.Map(id)
 	return uint64(keyhash.Lock("inbox", "leat_inbox", consumer, string(stored[:]))) % 4096
@@ -228,7 +228,7 @@ func (s *subject) BreakCommit(applied bool) {
 	}
 }
 
-// enqueuer is the least that an outbox in the same database does.
+// enqueuer is a minimal outbox in the same database.
 type enqueuer struct{}
 
 func (enqueuer) EnqueueContext(ctx context.Context, msgs ...outbox.Message) error {

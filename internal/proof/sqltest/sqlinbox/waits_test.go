@@ -15,8 +15,8 @@ import (
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
-// TestO7_OperatorsWaitForNoHandler: a handler that has just begun has the row of its message
-// locked, and may run for hours.
+// TestO7_OperatorsWaitForNoHandler: a handler that has begun keeps the row of its message locked, and may
+// run for hours. Operators do not wait for it.
 func TestO7_OperatorsWaitForNoHandler(t *testing.T) {
 	t.Parallel()
 	for name, open := range servers() {
@@ -48,8 +48,8 @@ func TestO7_OperatorsWaitForNoHandler(t *testing.T) {
 	}
 }
 
-// TestI4_OutageOfTheServer: what a database answers if its disk is full does not speak against the message;
-// another error does.
+// TestI4_OutageOfTheServer: the error of a database with a full disk does not count as a failure of the
+// message; other errors do.
 func TestI4_OutageOfTheServer(t *testing.T) {
 	t.Parallel()
 	for name, open := range databases() {

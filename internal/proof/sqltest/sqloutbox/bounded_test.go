@@ -16,7 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestN3_DueAsksForNoMoreThanItReturns: a driver reads to its end what a query has found.
+// TestN3_DueAsksForNoMoreThanItReturns: a driver reads the whole result of a query, so each query of Due
+// has a LIMIT.
 func TestN3_DueAsksForNoMoreThanItReturns(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -52,7 +53,7 @@ func TestN3_DueAsksForNoMoreThanItReturns(t *testing.T) {
 	})
 }
 
-// TestPruningIsBounded: years of an audit are not one transaction.
+// TestPruningIsBounded: years of audit entries are not deleted in one transaction.
 func TestPruningIsBounded(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

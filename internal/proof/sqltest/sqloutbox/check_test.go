@@ -21,7 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// check returns what Check says of an outbox on db.
+// check returns the result of Check for an outbox on db.
 func check(t *testing.T, db *sql.DB, dialect outbox.Dialect, cfg sqloutbox.Config, of sqloutbox.SourceConfig) error {
 	t.Helper()
 	ob, err := sqloutbox.New(db, dialect, cfg)
@@ -133,7 +133,7 @@ func TestMigrateFromManyProcesses(t *testing.T) {
 	})
 }
 
-// TestCheckRefusesABinaryLogOfStatements: the control is what the server says of a write.
+// TestCheckRefusesABinaryLogOfStatements: as the control, the server refuses a write with this setting.
 //
 //leat:level 4
 func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
@@ -159,8 +159,8 @@ func TestCheckRefusesABinaryLogOfStatements(t *testing.T) {
 	}
 }
 
-// TestO5_ServerThatLocksNothing: a server that takes FOR UPDATE SKIP LOCKED, and locks nothing, is
-// refused by what it does. One whose rows may not be locked by this user is not.
+// TestO5_ServerThatLocksNothing: a server that accepts FOR UPDATE SKIP LOCKED without locking anything is
+// refused because of that behaviour. A server on which this user must not lock rows is not refused.
 func TestO5_ServerThatLocksNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

@@ -49,7 +49,7 @@ func TestConformance_MariaDBRelay(t *testing.T) {
 	outboxtest.RunRelay(t, features(), newMariaDB)
 }
 
-// The servers' own level is REPEATABLE READ. These have producers, and the pool, at others.
+// The servers' default level is REPEATABLE READ. These tests run producers and the pool at other levels.
 //
 //leat:level 2
 func TestConformance_MariaDBSerializable(t *testing.T) {
@@ -71,8 +71,8 @@ func TestConformance_MySQLReadCommitted(t *testing.T) {
 	})
 }
 
-// TestR14_ReadsOutsideOfTransactions: what a splitter may send elsewhere proves its server, in all
-// that the suite does.
+// TestR14_ReadsOutsideOfTransactions: in everything that the suite does, a statement that a splitter may
+// send elsewhere proves which server has answered it.
 //
 //leat:level 2
 func TestR14_ReadsOutsideOfTransactions(t *testing.T) {
@@ -125,7 +125,7 @@ type subject struct {
 	dialect outbox.Dialect
 }
 
-// operators is what operators see of it.
+// operators is the part of an outbox that operators use.
 type operators interface {
 	admin.Manager
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestO2_DelayedByOthers: SQLite stores any value as the time until which a message is kept
-// back. A text of a time is that time; what is not a time keeps nothing back, and nothing stops
-// those behind it.
+// TestO2_DelayedByOthers: SQLite stores any value as the time until which a message is delayed. Text that
+// is a time counts as that time. Any other value delays nothing, and the messages behind it are not held
+// up.
 func TestO2_DelayedByOthers(t *testing.T) {
 	t.Parallel()
 	db := sqltest.OpenSQLite(t, filepath.Join(t.TempDir(), "leat.db"), nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// A message is enqueued in the transaction that stores an order, and relayed.
+// A message is enqueued in the transaction that stores its order, and relayed.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "leat")

@@ -33,8 +33,8 @@ var (
 	_ outboxtest.ClockSetter    = subject{}
 )
 
-// Die implements outboxtest.Mortal: the server ends the connection that holds the lock of a lease.
-// On SQLite the lock on the file ends, as the operating system ends it with the process.
+// Die implements outboxtest.Mortal: the server ends the connection that holds the lock of a lease. On
+// SQLite the lock on the file is released, as the operating system does when a process ends.
 func (s subject) Die(ctx context.Context, _ driver.Session) error {
 	if s.dialect == outbox.SQLite {
 		return s.unlockFile(ctx)
@@ -86,7 +86,7 @@ func (s subject) History(sel outboxtest.Selection) (driver.History, error) {
 	return s.Outbox.History(sqloutbox.HistoryConfig{FromSeq: sel.FromSeq, ToSeq: sel.ToSeq, Topics: sel.Topics})
 }
 
-// DropHistory implements outboxtest.HistoryDropper, as retention does.
+// DropHistory implements outboxtest.HistoryDropper. It deletes rows, as retention does.
 func (s subject) DropHistory(ctx context.Context, seq int64) error {
 	if _, err := s.db.ExecContext(ctx, "UPDATE leat_outbox_meta SET floor = ?", seq); err != nil {
 		return err
@@ -95,8 +95,8 @@ func (s subject) DropHistory(ctx context.Context, seq int64) error {
 	return err
 }
 
-// SetCounter implements outboxtest.CounterSetter. The databases take the highest number in the
-// log if it is above last.
+// SetCounter implements outboxtest.CounterSetter. The databases use the highest number in the log if it is
+// above last.
 func (s subject) SetCounter(ctx context.Context, last int64) error {
 	if s.dialect == outbox.SQLite {
 		_, err := s.db.ExecContext(ctx, "UPDATE sqlite_sequence SET seq = ? WHERE name = 'leat_outbox'", last)
@@ -106,7 +106,7 @@ func (s subject) SetCounter(ctx context.Context, last int64) error {
 	return err
 }
 
-// WriteForeign implements outboxtest.ForeignWriter, by the statement for other languages.
+// WriteForeign implements outboxtest.ForeignWriter, with the statement for other languages.
 func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error) {
 	type row struct{ shard, id, topic, kind, headers, occurred, created any }
 	clock := time.Now().UnixMicro()
@@ -136,7 +136,7 @@ func (s subject) WriteForeign(ctx context.Context) (payloads []string, err error
 	return payloads, nil
 }
 
-// unlockFile ends the lock of a lease in this process, although its file is open.
+// unlockFile releases the lock of a lease in this process, although its file is still open.
 func (s subject) unlockFile(ctx context.Context) error {
 	var file string
 	if err := s.db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&file); err != nil {

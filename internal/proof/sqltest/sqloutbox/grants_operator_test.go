@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestGrantsOfAViewer: looking never writes, and needs SELECT only.
+// TestGrantsOfAViewer: reading never writes, and needs only SELECT.
 func TestGrantsOfAViewer(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -60,7 +60,7 @@ func TestGrantsOfAViewer(t *testing.T) {
 
 var me = admin.By{Actor: "me", Reason: "test"}
 
-// withTrouble parks a message, gives one up, and delays one.
+// withTrouble parks a message, gives one up as dead, and delays one.
 func withTrouble(t *testing.T, ob *sqloutbox.Outbox) {
 	t.Helper()
 	parked, dead, delayed := message("k", "parked"), message("l", "dead"), message("m", "delayed")
@@ -76,7 +76,7 @@ func withTrouble(t *testing.T, ob *sqloutbox.Outbox) {
 	}))
 }
 
-// TestGrantsOfAnOperator works under the grants of docs/databases.md.
+// TestGrantsOfAnOperator makes an operator's changes with the grants of docs/databases.md.
 func TestGrantsOfAnOperator(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// documented opens pools of users who have the grants of docs/databases.md, beside the triggers
-// that stand there.
+// documented creates the triggers of docs/databases.md. It returns the pool of root, and a function that
+// opens pools of users with the grants documented there.
 func documented(t *testing.T, config *mysql.Config, dialect outbox.Dialect) (root *sql.DB, as func(roles ...string) *sql.DB) {
 	t.Helper()
 	root = sqltest.OpenMySQL(t, config, nil)
@@ -29,7 +29,7 @@ func documented(t *testing.T, config *mysql.Config, dialect outbox.Dialect) (roo
 	return root, func(roles ...string) *sql.DB { return d.As(t, root, config, roles...) }
 }
 
-// TestGrantsAreEnough works under the grants of docs/databases.md.
+// TestGrantsAreEnough works with the grants of docs/databases.md.
 func TestGrantsAreEnough(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -78,9 +78,9 @@ func TestGrantsAreEnough(t *testing.T) {
 	})
 }
 
-// TestS17_NumbersAndLocksAreNotAProducers: with the documented grants and triggers a producer
-// cannot choose a number, and cannot change which locks there are. The control is a number that
-// it chooses where the triggers are missing.
+// TestS17_NumbersAndLocksAreNotAProducers: with the documented grants and triggers, a producer can neither
+// choose a number nor change which locks exist. As the control, it can choose a number without the
+// triggers.
 func TestS17_NumbersAndLocksAreNotAProducers(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

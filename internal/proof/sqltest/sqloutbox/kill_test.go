@@ -15,15 +15,15 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// killed is a MariaDB server whose commits are durable from a given moment on only, as they
-// would be for the moment between a commit's being visible and its being on the disk.
+// killed is a MariaDB server whose commits can be visible for a long time before they are durable, which
+// otherwise lasts only a moment.
 type killed struct {
 	*testenv.PrivateMySQLServer
 
 	look *sql.DB
 }
 
-// durable sets whether a commit waits until its log is written. It writes the log of all
+// durable sets whether a commit waits until its log is written. Setting it also writes the log of all
 // commits so far.
 func (k killed) durable(t *testing.T, on bool) {
 	t.Helper()
@@ -31,13 +31,13 @@ func (k killed) durable(t *testing.T, on bool) {
 	require.NoError(t, err)
 }
 
-// TestO2_KillThatReusesNumbers kills a server that has shown rows before they were durable:
-// their numbers are given out again. What was read through the fence is there. What was read
-// without it is not; who has read it reads no further, and its successor reads the rows that
-// have the numbers now.
+// TestO2_KillThatReusesNumbers kills a server that has shown rows before they were durable, so that their
+// numbers are given out again. Rows that were read through the fence still exist. Rows that were read
+// without it do not; a session that has read them reads no further, and its successor reads the rows that
+// have these numbers now.
 //
-// The server may write its log for reasons of its own, and then nothing is lost: such a kill
-// does not count.
+// The server may write its log for reasons of its own, and then nothing is lost: such a kill does not
+// count.
 //
 //leat:level 4
 func TestO2_KillThatReusesNumbers(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestMain lets more tests run side by side than there are processors: they wait.
+// TestMain allows more parallel tests than there are processors, since the tests mostly wait.
 //
 //leat:level 1
 func TestMain(m *testing.M) {
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 const lease = time.Minute
 
-// onServers runs a test on MySQL and on MariaDB, in a database of its own.
+// onServers runs a test on MySQL and on MariaDB, each in a database of its own.
 func onServers(t *testing.T, test func(t *testing.T, config *mysql.Config, dialect outbox.Dialect)) {
 	t.Helper()
 	for dialect, server := range map[outbox.Dialect]func(tb testing.TB) testenv.MySQLServer{
@@ -45,7 +45,7 @@ func onServers(t *testing.T, test func(t *testing.T, config *mysql.Config, diale
 	}
 }
 
-// onAll runs a test on MySQL, MariaDB and SQLite, in a database of its own.
+// onAll runs a test on MySQL, MariaDB and SQLite, each in a database of its own.
 func onAll(t *testing.T, test func(t *testing.T, db *sql.DB, dialect outbox.Dialect)) {
 	t.Helper()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

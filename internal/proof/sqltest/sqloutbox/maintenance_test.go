@@ -13,15 +13,15 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// rounds hears of maintenance.
+// rounds receives the events of maintenance.
 type rounds chan admin.MaintenanceEvent
 
 var _ admin.MaintenanceHook = rounds(nil)
 
 func (r rounds) OnAdminMaintenance(_ context.Context, e admin.MaintenanceEvent) { r <- e }
 
-// TestMaintenanceIsObserved: hooks hear of rounds, of those that fail, and of messages that are
-// moved between two; State tells the same later.
+// TestMaintenanceIsObserved: hooks are called for rounds, including failed ones, and for delayed messages
+// that are moved between two rounds. State returns the same later.
 func TestMaintenanceIsObserved(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {

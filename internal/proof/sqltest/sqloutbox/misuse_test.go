@@ -16,9 +16,9 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestO2_PreparedTransactionIsNotPassed: an XA transaction has a message, is prepared, and its
-// connection ends. Its number is not closed, retention stops before it, and its message is read
-// once it is committed.
+// TestO2_PreparedTransactionIsNotPassed: an XA transaction contains a message, is prepared, and its
+// connection ends. Its number is not closed, retention stops before it, and its message is read once it is
+// committed.
 func TestO2_PreparedTransactionIsNotPassed(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -56,8 +56,8 @@ func TestO2_PreparedTransactionIsNotPassed(t *testing.T) {
 	})
 }
 
-// TestFileThatIsLocked: another transaction writes for longer than busy_timeout. Whoever has
-// waited is told so, may try again, and has changed nothing.
+// TestFileThatIsLocked: another transaction writes for longer than busy_timeout. A call that has waited
+// for it gets an error that says so, can be retried, and has changed nothing.
 func TestFileThatIsLocked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")

@@ -18,8 +18,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// producer places orders. An order is a row and a message. One of its transactions has
-// something happen to it.
+// producer places orders, each a row and a message. A fault hits one of its transactions.
 type producer struct {
 	t       *testing.T
 	victim  *sqloutbox.Outbox
@@ -34,7 +33,7 @@ type producer struct {
 	kind  string
 }
 
-// producers returns one for each database.
+// producers returns functions that create a producer, by database.
 func producers() map[string]func(t *testing.T) *producer {
 	onServer := func(dialect outbox.Dialect, server func(testing.TB) testenv.MySQLServer) func(t *testing.T) *producer {
 		return func(t *testing.T) *producer {
@@ -78,13 +77,13 @@ func newProducer(t *testing.T, dialect outbox.Dialect, look *sql.DB, open func(*
 	return p
 }
 
-// orders is how many the victim places, victimOrder the one to which something happens.
+// orders is the number of orders that the victim places, and victimOrder the one that the fault hits.
 const (
 	orders      = 4
 	victimOrder = 2
 )
 
-// place places an order unless it is there, and reports whether it is now.
+// place places an order unless it already exists, and reports whether it exists now.
 func (p *producer) place(ob *sqloutbox.Outbox, name string) (placed bool) {
 	ctx, cancel := context.WithCancel(failpointtest.With(p.t.Context(), p.points))
 	defer cancel()
@@ -121,7 +120,7 @@ func (p *producer) place(ob *sqloutbox.Outbox, name string) (placed bool) {
 
 var errPlaced = errors.New("the order is there")
 
-// kinds are what can happen at a point.
+// kinds returns the faults that can hit at a point, by kind.
 func (p *producer) kinds(point failpoint.Name, dialect string) map[string]failpointtest.Action {
 	all := map[string]failpointtest.Action{
 		"error":  failpointtest.Error(nil),
@@ -152,8 +151,8 @@ func (p *producer) kinds(point failpoint.Name, dialect string) map[string]failpo
 	return all
 }
 
-// TestO1_ProducerAtEveryPoint has everything happen at each point of a producer, who then
-// looks and tries again. Every order is there once, with its message.
+// TestO1_ProducerAtEveryPoint applies every kind of fault at each point of a producer, which then looks
+// for its order and retries. Every order exists once, with its message.
 func TestO1_ProducerAtEveryPoint(t *testing.T) {
 	t.Parallel()
 	for dialect, newProducer := range producers() {
@@ -190,7 +189,7 @@ func TestO1_ProducerAtEveryPoint(t *testing.T) {
 	}
 }
 
-// requireOnce: each order has one message, and no message is of no order.
+// requireOnce checks that each order has exactly one message, and that each message belongs to an order.
 func (p *producer) requireOnce(expected int) {
 	var placed, sent, apart int
 	for query, n := range map[string]*int{

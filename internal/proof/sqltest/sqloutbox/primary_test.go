@@ -25,8 +25,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// replicated runs a test on a server and a replica that can be written, which has applied
-// the outbox's tables.
+// replicated runs a test on a server and a writable replica, which has already applied the outbox's
+// tables.
 func replicated(t *testing.T, test func(t *testing.T, ob *sqloutbox.Outbox, source, replica *mysql.Config, dialect outbox.Dialect)) {
 	t.Helper()
 	for dialect, start := range map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
@@ -42,7 +42,7 @@ func replicated(t *testing.T, test func(t *testing.T, ob *sqloutbox.Outbox, sour
 	}
 }
 
-// await waits until a query finds a row. The database itself may not be there yet.
+// await waits until a query finds a row. The database itself may not exist yet.
 func await(t *testing.T, config *mysql.Config, query string) {
 	t.Helper()
 	connector, err := mysql.NewConnector(config)
@@ -62,9 +62,9 @@ func await(t *testing.T, config *mysql.Config, query string) {
 	}
 }
 
-// TestO2_ReplicaIsRefused: on a replica that can be written, a transaction that is open on
-// the source locks nothing. A relay does not start there, retention does nothing, and a
-// relay that was there before the replication closes no number.
+// TestO2_ReplicaIsRefused: on a writable replica, an open transaction of the source locks nothing. A relay
+// does not start there, and retention does nothing. A relay that ran there before the replication started
+// closes no number.
 //
 //leat:level 4
 func TestO2_ReplicaIsRefused(t *testing.T) {
@@ -114,7 +114,7 @@ func TestO2_ReplicaIsRefused(t *testing.T) {
 	})
 }
 
-// TestO2_PromotedReplicaIsTold: a relay that goes on at a replica which was promoted raises an alarm.
+// TestO2_PromotedReplicaIsTold: a relay that continues on a promoted replica raises an alarm.
 //
 //leat:level 4
 func TestO2_PromotedReplicaIsTold(t *testing.T) {
@@ -135,7 +135,8 @@ func TestO2_PromotedReplicaIsTold(t *testing.T) {
 	})
 }
 
-// manyGaps commits messages with a gap before each, so many that they are asked about soon.
+// manyGaps returns a statement that inserts messages with a gap before each, so many that the relay soon
+// asks about the gaps.
 func manyGaps() string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO leat_outbox (seq, shard, id, topic, msg_key, type, payload, headers, created_at) VALUES ")
@@ -145,8 +146,8 @@ func manyGaps() string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-// TestReplicaIsUnknownWithoutThePrivilege: it is logged once, and refuses nothing. MariaDB
-// answers everybody.
+// TestReplicaIsUnknownWithoutThePrivilege: the missing privilege is logged once, and nothing is refused.
+// MariaDB answers without a privilege.
 //
 //leat:level 4
 func TestReplicaIsUnknownWithoutThePrivilege(t *testing.T) {
@@ -172,8 +173,8 @@ func TestReplicaIsUnknownWithoutThePrivilege(t *testing.T) {
 	})
 }
 
-// TestR14_SplitterIsRefused: one connection reaches two servers, by each rule that a
-// splitter goes by.
+// TestR14_SplitterIsRefused: one connection reaches two servers, by each of the rules that a splitter may
+// follow.
 //
 //leat:level 4
 func TestR14_SplitterIsRefused(t *testing.T) {
@@ -200,9 +201,9 @@ func TestR14_SplitterIsRefused(t *testing.T) {
 	})
 }
 
-// TestR14_PageOfAnotherServer: a splitter that has passed the look of the start sends a statement of
-// a page to a reader that lags. What is missing there would be passed over by a later message of its
-// key. The page fails instead, and the session goes on where it was.
+// TestR14_PageOfAnotherServer: a splitter that was not noticed at the start sends a statement of a page to
+// a lagging replica. A message that is missing there would be passed over by a later one of its key.
+// Instead the page fails, and the session continues where it was.
 //
 //leat:level 4
 func TestR14_PageOfAnotherServer(t *testing.T) {

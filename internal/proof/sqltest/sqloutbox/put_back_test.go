@@ -14,10 +14,10 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// copied are the tables that a copy of the database has.
+// copied lists the tables that a copy of the outbox contains.
 var copied = []string{"leat_outbox", "leat_outbox_groups", "leat_outbox_held", "leat_outbox_meta"}
 
-// copyTables makes a copy of an outbox.
+// copyTables copies the tables of an outbox.
 func copyTables(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for _, table := range copied {
@@ -25,7 +25,7 @@ func copyTables(t *testing.T, db *sql.DB) {
 	}
 }
 
-// putBack puts the copy in the place of the outbox, as if nothing had been written since.
+// putBack replaces the outbox by the copy, as if nothing had been written since.
 func putBack(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
@@ -41,9 +41,9 @@ func putBack(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
 	exec(t, db, setBack(dialect))
 }
 
-// TestO2_CopyPutBackUnderARelay: the copy is younger than the lease, so that its row of the
-// group has the owner and the epoch of the relay that runs. What is committed behind the
-// copy has the numbers of what that relay has read.
+// TestO2_CopyPutBackUnderARelay: the copy is younger than the lease, so that its row of the group has the
+// owner and the epoch of the running relay. Messages that are committed after the copy was put back get
+// the numbers of messages that the relay has already read.
 func TestO2_CopyPutBackUnderARelay(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(ctx context.Context, s driver.Session, page driver.Page) error{
@@ -86,8 +86,8 @@ func TestO2_CopyPutBackUnderARelay(t *testing.T) {
 	}
 }
 
-// TestO2_CopyOfThisMomentPutBack: the relay has written nothing since the copy was made, but
-// has read messages. Where a Read writes, the lease is lost.
+// TestO2_CopyOfThisMomentPutBack: since the copy was made, the relay has read messages and written
+// nothing. Where a Read writes, the lease is lost.
 func TestO2_CopyOfThisMomentPutBack(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {

@@ -16,7 +16,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// eager returns maintenance to which everything is old.
+// eager returns a Maintenance to which everything is old.
 func eager(t *testing.T, ob *sqloutbox.Outbox) *sqloutbox.Maintenance {
 	t.Helper()
 	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{Retention: time.Microsecond})
@@ -31,8 +31,8 @@ func setMaxLag(t *testing.T, ob *sqloutbox.Outbox, lag time.Duration) {
 	}))
 }
 
-// TestO2_MaxLagSparesGroupsThatKeepUp: a transaction outlives Retention and MaxLag, while the
-// group settles all that is committed.
+// TestO2_MaxLagSparesGroupsThatKeepUp: a transaction stays open for longer than Retention and MaxLag,
+// while the group settles everything that is committed.
 func TestO2_MaxLagSparesGroupsThatKeepUp(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -58,8 +58,8 @@ func TestO2_MaxLagSparesGroupsThatKeepUp(t *testing.T) {
 	})
 }
 
-// TestO2_MaxLagSparesWhatWasCommittedLate: a transaction outlives Retention and MaxLag, and
-// nothing was committed behind it. Its row is old as soon as it is there.
+// TestO2_MaxLagSparesWhatWasCommittedLate: a transaction stays open for longer than Retention and MaxLag,
+// and nothing is committed behind it. Its row is old from the moment it is visible.
 func TestO2_MaxLagSparesWhatWasCommittedLate(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -80,8 +80,8 @@ func TestO2_MaxLagSparesWhatWasCommittedLate(t *testing.T) {
 	})
 }
 
-// TestRetentionGoesOnAfterAGroupWasPassed: what a group has lost is not closed number by
-// number, and not waited for.
+// TestRetentionGoesOnAfterAGroupWasPassed: numbers of messages that a group has lost are neither closed
+// one by one nor waited for.
 func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -109,7 +109,8 @@ func TestRetentionGoesOnAfterAGroupWasPassed(t *testing.T) {
 	})
 }
 
-// TestRetentionLeavesAJumpOfTheCounter: nothing is written for what would take hours.
+// TestRetentionLeavesAJumpOfTheCounter: retention does not start to close so many numbers that it would
+// take hours.
 func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -137,8 +138,8 @@ func TestRetentionLeavesAJumpOfTheCounter(t *testing.T) {
 	})
 }
 
-// TestS17_TimesOfTheFuture: a producer writes the time of its message. One of the future does not
-// keep what was written behind it, and goes once a message behind it is old.
+// TestS17_TimesOfTheFuture: a producer sets the time of its message. A message with a time in the future
+// does not keep those behind it, and is deleted once a message behind it is old.
 func TestS17_TimesOfTheFuture(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -174,7 +175,7 @@ func TestS17_TimesOfTheFuture(t *testing.T) {
 	})
 }
 
-// heard keeps the alarms that it hears of, and those that have ended.
+// heard collects the alarms that were raised and those that have ended.
 type heard struct{ raised, ended []outbox.AlarmEvent }
 
 func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
@@ -185,8 +186,8 @@ func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	h.raised = append(h.raised, e)
 }
 
-// TestO2_ClockThatJumps: one round of maintenance meets a clock that is ahead by a month, while a group that has a greatest lag is
-// behind by seconds. It loses nothing, and says so until the clock is right.
+// TestO2_ClockThatJumps: one round of maintenance sees a clock that is a month ahead, while a group with a
+// greatest lag is seconds behind. The group loses nothing, and the alarm lasts until the clock is right.
 func TestO2_ClockThatJumps(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -227,8 +228,9 @@ func TestO2_ClockThatJumps(t *testing.T) {
 	})
 }
 
-// TestO2_ClockThatWasBehind: messages are enqueued by a clock that is behind by a month, and look old once it is right. A group
-// that has a greatest lag is behind by them alone and loses none, and none is deleted that was sent a moment ago.
+// TestO2_ClockThatWasBehind: messages are enqueued while the clock is a month behind, and look old once it
+// is right. A group with a greatest lag that is behind only by these messages loses none of them, and a
+// message that was sent a moment ago is not deleted.
 func TestO2_ClockThatWasBehind(t *testing.T) {
 	t.Parallel()
 	for name, retention := range map[string]time.Duration{"lag": time.Nanosecond, "retention": 0} {

@@ -18,9 +18,9 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestO5_CommitBetweenTheTwoReads commits a message that was missing, and one of its key
-// behind it, between the statements of one Read. If gaps were looked into first, the
-// second message would be read before the first.
+// TestO5_CommitBetweenTheTwoReads commits a missing message, and then another one of its key, between the
+// two statements of one Read. If gaps were queried first, the second message would be read before the
+// first.
 func TestO5_CommitBetweenTheTwoReads(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -55,8 +55,8 @@ func TestO5_CommitBetweenTheTwoReads(t *testing.T) {
 
 var errInjected = errors.New("injected")
 
-// TestO2_ReadThatFailsHasReadNothing fails the second statement of a Read, then the write
-// behind it: what was read until then is read again.
+// TestO2_ReadThatFailsHasReadNothing makes the second statement of a Read fail, then the write after it:
+// everything read by then is read again.
 func TestO2_ReadThatFailsHasReadNothing(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -84,8 +84,8 @@ func TestO2_ReadThatFailsHasReadNothing(t *testing.T) {
 	})
 }
 
-// TestO1_FailedEnqueueCannotBeCommitted: both servers take back no more than the statement
-// that has waited too long. The control shows what a COMMIT does then.
+// TestO1_FailedEnqueueCannotBeCommitted: after a lock wait timeout, both servers roll back only the
+// statement. The control shows what a COMMIT does then.
 func TestO1_FailedEnqueueCannotBeCommitted(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -125,7 +125,7 @@ func TestO1_FailedEnqueueCannotBeCommitted(t *testing.T) {
 	})
 }
 
-// TestO1_FullDatabaseCommitsNothing is the same on SQLite, whose disk is full.
+// TestO1_FullDatabaseCommitsNothing does the same on SQLite, with a full disk.
 func TestO1_FullDatabaseCommitsNothing(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
@@ -147,8 +147,8 @@ func TestO1_FullDatabaseCommitsNothing(t *testing.T) {
 	require.Zero(t, tables)
 }
 
-// TestO2_RetentionStopsAtWhatMayCommit: a transaction that is older than the age at which
-// messages go commits below those that every group has settled.
+// TestO2_RetentionStopsAtWhatMayCommit: a transaction has been open for longer than messages are kept. It
+// commits a message with a number below those that every group has settled.
 func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -192,8 +192,8 @@ func TestO2_RetentionStopsAtWhatMayCommit(t *testing.T) {
 	})
 }
 
-// TestO2_ClosedNumberIsNeverUsed: a producer who comes late to a number that was closed
-// gets an error; the message is not lost in silence.
+// TestO2_ClosedNumberIsNeverUsed: a producer that uses a number after it was closed gets an error; its
+// message is not lost silently.
 func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -216,7 +216,7 @@ func TestO2_ClosedNumberIsNeverUsed(t *testing.T) {
 	})
 }
 
-// TestO9_SettingsOfThePoolAreNotTheRelays runs under settings of the pool that a relay must not inherit.
+// TestO9_SettingsOfThePoolAreNotTheRelays runs with settings of the pool that a relay must not inherit.
 func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -251,8 +251,8 @@ func TestO9_SettingsOfThePoolAreNotTheRelays(t *testing.T) {
 	})
 }
 
-// TestB11_InTxClosesASessionThatTakesNoWrites: as one to a primary that was demoted. The pool would
-// hand it out again, and nobody could enqueue.
+// TestB11_InTxClosesASessionThatTakesNoWrites: a session to a demoted primary takes no writes. The pool
+// would hand it out again, and every Enqueue would fail.
 func TestB11_InTxClosesASessionThatTakesNoWrites(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -270,8 +270,8 @@ func TestB11_InTxClosesASessionThatTakesNoWrites(t *testing.T) {
 	})
 }
 
-// TestR14_PreparedPages: the condition that compares servers works in statements that the server
-// prepares, and leaves their plan as it was: a walk of the primary key.
+// TestR14_PreparedPages: the condition that compares servers works in prepared statements, and does not
+// change their plan, a walk of the primary key.
 func TestR14_PreparedPages(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

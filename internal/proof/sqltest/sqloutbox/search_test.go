@@ -13,7 +13,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestSearchFindsLargeMessages: they are more than one statement reads.
+// TestSearchFindsLargeMessages: all large messages are found, although one statement does not read all of
+// them.
 func TestSearchFindsLargeMessages(t *testing.T) {
 	t.Parallel()
 	ob, err := sqloutbox.New(sqltest.SQLite(t), outbox.SQLite, sqloutbox.Config{MaxPayloadBytes: 10 << 20})

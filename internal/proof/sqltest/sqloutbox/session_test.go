@@ -19,7 +19,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// TestRowsOfOtherTopicsAreSettledBehindAPage: they were passed while a page was on its way.
+// TestRowsOfOtherTopicsAreSettledBehindAPage: rows of other topics were passed while a page was being
+// sent. They are settled with the page.
 func TestRowsOfOtherTopicsAreSettledBehindAPage(t *testing.T) {
 	t.Parallel()
 	db := sqltest.SQLite(t)
@@ -40,8 +41,8 @@ func TestRowsOfOtherTopicsAreSettledBehindAPage(t *testing.T) {
 	require.Equal(t, 2, last)
 }
 
-// TestO2_NewGroupBesideOneThatWaits: a group that begins now may be one by another name, whose
-// messages it leaves out.
+// TestO2_NewGroupBesideOneThatWaits: a new group that begins now may be an old one under another name, and
+// then leaves out the messages that the old one has waiting. So that is logged.
 func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -68,8 +69,9 @@ func TestO2_NewGroupBesideOneThatWaits(t *testing.T) {
 	})
 }
 
-// TestO2_ChangesOfTopicsAreSaid: a relay that stands by with other topics says that they do not count yet, and one that leads with
-// others says so, once, with how much of those that it adds was passed.
+// TestO2_ChangesOfTopicsAreSaid: a standby relay with other topics logs that its topics do not count yet.
+// A relay that takes the lead with other topics logs the change once, with the number of messages of added
+// topics that the group has passed.
 func TestO2_ChangesOfTopicsAreSaid(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -117,8 +119,8 @@ func TestO2_ChangesOfTopicsAreSaid(t *testing.T) {
 	})
 }
 
-// TestMaintenanceRestsInAnOutage: promotions fail. Retention works all the same, and
-// nothing spins.
+// TestMaintenanceRestsInAnOutage: promotions of delayed messages fail. Retention still works, and nothing
+// retries in a tight loop.
 func TestMaintenanceRestsInAnOutage(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

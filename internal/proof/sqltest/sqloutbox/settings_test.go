@@ -22,8 +22,8 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// oddSettings are what a server or a pool can have set for its sessions, several at a time. The
-// sql_select_limit is one that Check refuses: it shows that no decision rests on it before.
+// oddSettings returns session settings that a server or a pool may have, several at a time. Check refuses
+// sql_select_limit; it is here to show that nothing depends on it before that.
 func oddSettings() map[string]map[string]string {
 	return map[string]map[string]string{
 		"select limit": {"sql_select_limit": "1", "sql_safe_updates": "1"},
@@ -39,7 +39,7 @@ func oddSettings() map[string]map[string]string {
 	}
 }
 
-// TestO2_SettingsOfTheServer: what a server has set for its sessions decides nothing.
+// TestO2_SettingsOfTheServer: session settings of the server change nothing.
 //
 //leat:level 2
 func TestO2_SettingsOfTheServer(t *testing.T) {
@@ -63,8 +63,8 @@ func TestO2_SettingsOfTheServer(t *testing.T) {
 	})
 }
 
-// TestO9_IdleSessionsAreKept: a server that ends sessions which wait does not end those of a
-// relay, whose lease would be lost without a fault.
+// TestO9_IdleSessionsAreKept: a server that ends idle sessions does not end those of a relay, whose lease
+// would be lost without a fault.
 //
 //leat:level 2
 func TestO9_IdleSessionsAreKept(t *testing.T) {
@@ -85,15 +85,15 @@ func TestO9_IdleSessionsAreKept(t *testing.T) {
 	})
 }
 
-// startPrivate are the servers of a test's own.
+// startPrivate returns functions that start a server for one test.
 func startPrivate() map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer {
 	return map[outbox.Dialect]func(testing.TB, map[string]string) *testenv.PrivateMySQLServer{
 		outbox.MySQL: testenv.PrivateMySQL, outbox.MariaDB: testenv.PrivateMariaDB,
 	}
 }
 
-// TestO14_LocksOfAMemberAreNotBelieved: on a member of a group replication, whose named locks the
-// others do not see, a lease is not marked, and counts.
+// TestO14_LocksOfAMemberAreNotBelieved: the other members of a group replication do not see a member's
+// named locks. There a lease is not marked, and counts.
 //
 //leat:level 4
 func TestO14_LocksOfAMemberAreNotBelieved(t *testing.T) {
@@ -118,7 +118,8 @@ func TestO14_LocksOfAMemberAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestO2_InitConnect: what a server runs for each session of an ordinary user decides nothing.
+// TestO2_InitConnect: the statement that a server runs for each session of an ordinary user changes
+// nothing.
 //
 //leat:level 4
 func TestO2_InitConnect(t *testing.T) {
@@ -155,8 +156,9 @@ func TestO2_InitConnect(t *testing.T) {
 	}
 }
 
-// TestO2_PacketBelowAMessage: a max_allowed_packet that was lowered below a message is refused
-// and named, by who sends and by who enqueues. Nothing is lost, and it is sent in order afterwards.
+// TestO2_PacketBelowAMessage: max_allowed_packet was lowered below the size of a message. A relay that
+// starts is refused with the name of the setting, and enqueuing such a message fails. Nothing is lost, and
+// messages are sent in order afterwards.
 //
 //leat:level 4
 func TestO2_PacketBelowAMessage(t *testing.T) {

@@ -21,8 +21,7 @@ import (
 	"github.com/leat-go/leat/outbox/sqloutbox"
 )
 
-// put inserts messages with numbers of the test's choice, as many in a statement as there
-// are.
+// put inserts messages with the given numbers, all in one statement.
 func put(t *testing.T, on interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }, numbers ...int,
@@ -37,10 +36,10 @@ func put(t *testing.T, on interface {
 	require.NoError(t, err)
 }
 
-// gapsClosedAtOnce is how many gaps a Read closes.
+// gapsClosedAtOnce is the number of gaps that one Read closes.
 const gapsClosedAtOnce = 500
 
-// train are messages between which as many transactions were rolled back.
+// train inserts messages with a rolled-back transaction before each.
 func train(t *testing.T, db *sql.DB, length int) {
 	t.Helper()
 	var numbers []int
@@ -50,8 +49,8 @@ func train(t *testing.T, db *sql.DB, length int) {
 	put(t, db, numbers...)
 }
 
-// TestN3_RollbackTrainsAreLookedThroughInOneGo: thousands of numbers are missing. A Read does
-// not ask for them a hundred at a time, and finds what has appeared, in its order.
+// TestN3_RollbackTrainsAreLookedThroughInOneGo: thousands of numbers are missing. A Read does not query
+// them a hundred at a time, and finds those that have appeared, in order.
 func TestN3_RollbackTrainsAreLookedThroughInOneGo(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -77,8 +76,8 @@ func TestN3_RollbackTrainsAreLookedThroughInOneGo(t *testing.T) {
 	})
 }
 
-// TestO9_ClosingGapsKeepsNobodyWaiting: a producer is at a number when the relay closes gaps.
-// The lease is renewed meanwhile, the Read gives up soon, and the producer's message is read.
+// TestO9_ClosingGapsKeepsNobodyWaiting: a producer uses a number while the relay closes gaps. The lease
+// can still be renewed, the Read gives up soon, and the producer's message is read.
 func TestO9_ClosingGapsKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

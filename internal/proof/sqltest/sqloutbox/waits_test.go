@@ -15,8 +15,9 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// TestWaits_NameTheHolder: a commit that was forgotten elsewhere makes the next writer of the key
-// wait. Its error says which transaction may have it, on SQLite which file is locked.
+// TestWaits_NameTheHolder: a transaction that was left open elsewhere makes the next writer of the key
+// wait. The writer's error names the transaction that may hold the key; on SQLite it names the locked
+// file.
 func TestWaits_NameTheHolder(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {

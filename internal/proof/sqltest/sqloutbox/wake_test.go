@@ -16,8 +16,8 @@ import (
 	"github.com/leat-go/leat/outbox/wmoutbox"
 )
 
-// TestSQLiteWakesForWhatOthersCommit: a relay hears of commits through other handles of the
-// file, which share nothing with it, as those of other processes do.
+// TestSQLiteWakesForWhatOthersCommit: a relay is woken by commits through other handles of the file. They
+// share nothing with it, like those of other processes.
 func TestSQLiteWakesForWhatOthersCommit(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leat.db")
@@ -49,8 +49,8 @@ func TestSQLiteWakesForWhatOthersCommit(t *testing.T) {
 	}
 }
 
-// TestWatermillPublisher: what a Watermill publisher is given is enqueued in the transaction of
-// the messages' context.
+// TestWatermillPublisher: messages published with a Watermill publisher are enqueued in the transaction of
+// their context.
 func TestWatermillPublisher(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {

@@ -35,7 +35,7 @@ func exec(t *testing.T, db *sql.DB, statements ...string) {
 	}
 }
 
-// truncate empties the log and lets its counter begin anew.
+// truncate returns statements that empty the log and restart its counter.
 func truncate(dialect outbox.Dialect) []string {
 	if dialect == outbox.SQLite {
 		return []string{"DELETE FROM leat_outbox", "DELETE FROM sqlite_sequence WHERE name = 'leat_outbox'"}
@@ -43,7 +43,7 @@ func truncate(dialect outbox.Dialect) []string {
 	return []string{"TRUNCATE TABLE leat_outbox"}
 }
 
-// setBack lets the counter begin anew, if the database lets it.
+// setBack returns a statement that restarts the counter, if the database allows that.
 func setBack(dialect outbox.Dialect) string {
 	if dialect == outbox.SQLite {
 		return "UPDATE sqlite_sequence SET seq = 0 WHERE name = 'leat_outbox'"
@@ -51,7 +51,7 @@ func setBack(dialect outbox.Dialect) string {
 	return "ALTER TABLE leat_outbox AUTO_INCREMENT = 1"
 }
 
-// commitMany commits messages named by the numbers from 1 to n.
+// commitMany commits n messages, named 1 to n.
 func commitMany(t *testing.T, ob *sqloutbox.Outbox, n int) (names []string) {
 	t.Helper()
 	for i := range n {
@@ -61,7 +61,7 @@ func commitMany(t *testing.T, ob *sqloutbox.Outbox, n int) (names []string) {
 	return names
 }
 
-// relayed has sent five messages.
+// relayed returns an outbox that has sent five messages.
 func relayed(t *testing.T, db *sql.DB, dialect outbox.Dialect) *sqloutbox.Outbox {
 	t.Helper()
 	ob := newOutbox(t, db, dialect)
@@ -76,8 +76,8 @@ func rebase(t *testing.T, ob *sqloutbox.Outbox) error {
 	return ob.Rebase(t.Context(), sqloutbox.RebaseRequest{By: admin.By{Actor: "me", Reason: "it was truncated"}})
 }
 
-// requireRefused: no relay starts, a new group does not begin, nothing is deleted or
-// replayed, and status says why.
+// requireRefused checks that no relay starts, no new group begins, nothing is deleted or replayed, and the
+// status gives the reason.
 func requireRefused(t *testing.T, ob *sqloutbox.Outbox, db *sql.DB, text string) {
 	t.Helper()
 	for _, cfg := range []sqloutbox.SourceConfig{{}, {Group: "new", Start: driver.Start{Oldest: true}}} {
@@ -107,7 +107,7 @@ func messages(t *testing.T, db *sql.DB) (n int) {
 	return n
 }
 
-// TestO2_TruncatedLogIsRefused: numbers began anew while no relay ran. They are below the
+// TestO2_TruncatedLogIsRefused: the numbers began anew while no relay was running. They are below the
 // position, or have passed it since.
 func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	t.Parallel()
@@ -135,8 +135,8 @@ func TestO2_TruncatedLogIsRefused(t *testing.T) {
 	}
 }
 
-// TestO2_TruncateUnderARelay: a relay that runs notices it, whatever the numbers have come
-// to, and writes nothing that a rebase would not fix.
+// TestO2_TruncateUnderARelay: a running relay notices it, whatever number the counter has reached, and
+// writes nothing that a rebase would not correct.
 func TestO2_TruncateUnderARelay(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 3, 25} {
@@ -162,7 +162,7 @@ func TestO2_TruncateUnderARelay(t *testing.T) {
 	}
 }
 
-// TestO2_ReplacedLogIsRefused: the table is another log's, with a name of its own.
+// TestO2_ReplacedLogIsRefused: the table belongs to another log, which has its own name.
 func TestO2_ReplacedLogIsRefused(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -176,8 +176,8 @@ func TestO2_ReplacedLogIsRefused(t *testing.T) {
 	})
 }
 
-// TestO2_CounterIsNotSetBack: when all is sent and old, the newest row stays. So whoever sets
-// the counter back gets no number that was used.
+// TestO2_CounterIsNotSetBack: when everything is sent and old, the newest row is kept. So setting the
+// counter back never leads to a number that was used before.
 func TestO2_CounterIsNotSetBack(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -195,8 +195,8 @@ func TestO2_CounterIsNotSetBack(t *testing.T) {
 	})
 }
 
-// TestO2_NumbersThatBeganAnewAreRefused: the rows and the counter went, and the row that
-// names the log's life has stayed.
+// TestO2_NumbersThatBeganAnewAreRefused: rows and counter were reset, but the row that identifies the log
+// is still there.
 func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -216,8 +216,8 @@ func TestO2_NumbersThatBeganAnewAreRefused(t *testing.T) {
 	})
 }
 
-// TestO2_NumbersGivenAgainBesideAnOpenTransaction: the row that was read last is gone, its number is
-// that of a transaction under way, and a higher number has committed. A read must not go past it.
+// TestO2_NumbersGivenAgainBesideAnOpenTransaction: the row that was read last is gone, a running
+// transaction has its number, and a higher number is committed. A Read must not pass that transaction.
 func TestO2_NumbersGivenAgainBesideAnOpenTransaction(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -234,8 +234,8 @@ func TestO2_NumbersGivenAgainBesideAnOpenTransaction(t *testing.T) {
 	})
 }
 
-// TestO2_ErasedAfterItWasRead: what is erased of a person may be the row that a relay has read last. Its
-// number stays taken, and the relay goes on.
+// TestO2_ErasedAfterItWasRead: the row that a relay has read last may be erased on a person's request. Its
+// number stays taken, and the relay continues.
 func TestO2_ErasedAfterItWasRead(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -253,8 +253,7 @@ func TestO2_ErasedAfterItWasRead(t *testing.T) {
 	})
 }
 
-// TestO2_SameLogAfterUpkeep: what operators do to a log in good order changes nothing of
-// what a position means.
+// TestO2_SameLogAfterUpkeep: ordinary upkeep of a log does not change the meaning of a position.
 func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -277,8 +276,8 @@ func TestO2_SameLogAfterUpkeep(t *testing.T) {
 	})
 }
 
-// TestO2_MigrationIsTakenUp: one that ended before the log had the name of its life is gone
-// on with, and gives it the one that its positions belong to.
+// TestO2_MigrationIsTakenUp: a migration that ended before the log got its name is continued, and gives
+// the log the name that its positions refer to.
 func TestO2_MigrationIsTakenUp(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -291,8 +290,8 @@ func TestO2_MigrationIsTakenUp(t *testing.T) {
 	})
 }
 
-// TestO6_RebaseKeepsWhatWasSetAside: a record of the new log is not passed over because one
-// of the former log with its number was set aside.
+// TestO6_RebaseKeepsWhatWasSetAside: a record of the new log is not skipped because a record of the former
+// log with its number was set aside.
 func TestO6_RebaseKeepsWhatWasSetAside(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -330,7 +329,7 @@ func TestO6_RebaseKeepsWhatWasSetAside(t *testing.T) {
 	})
 }
 
-// TestRebaseNeedsAnActor: a request that says too little changes nothing.
+// TestRebaseNeedsAnActor: a request without an actor changes nothing.
 func TestRebaseNeedsAnActor(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -341,8 +340,8 @@ func TestRebaseNeedsAnActor(t *testing.T) {
 	})
 }
 
-// TestO9_RebaseEndsWhatIsLeft: a leader whose lease has ended writes nothing, and hands
-// nothing out.
+// TestO9_RebaseEndsWhatIsLeft: after a rebase, a leader whose lease has ended writes nothing and returns
+// no records.
 func TestO9_RebaseEndsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	onAll(t, func(t *testing.T, db *sql.DB, dialect outbox.Dialect) {
@@ -363,8 +362,8 @@ func TestO9_RebaseEndsWhatIsLeft(t *testing.T) {
 	})
 }
 
-// TestO2_CopyInAnotherDatabaseIsRefused: the original sends what it holds. Once it was rebased the
-// copy is an outbox like any other.
+// TestO2_CopyInAnotherDatabaseIsRefused: relays refuse a copy, since the original sends its messages.
+// After a rebase, the copy is an ordinary outbox.
 func TestO2_CopyInAnotherDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
@@ -415,8 +414,8 @@ func (a *alarmed) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
 	*a = append(*a, fmt.Sprintf("%s %t", e.Kind, e.Ended))
 }
 
-// ledAgain relays once, and returns the alarms that were raised or have ended, and the last change of
-// the server.
+// ledAgain relays once. It returns the alarms that were raised or have ended, and the last change of the
+// server.
 func ledAgain(t *testing.T, ob *sqloutbox.Outbox) (alarms alarmed, change driver.ServerChange) {
 	t.Helper()
 	src, err := ob.Source(sqloutbox.SourceConfig{})
@@ -433,8 +432,8 @@ func ledAgain(t *testing.T, ob *sqloutbox.Outbox) (alarms alarmed, change driver
 	return alarms, groups[0].Server
 }
 
-// TestO2_AnotherServerIsTold: the position goes on if the log does. For an hour each relay that leads
-// raises an alarm, and operators are shown the change for good.
+// TestO2_AnotherServerIsTold: the position stays valid if the log is the same. For an hour each relay that
+// leads raises an alarm; operators are shown the change permanently.
 func TestO2_AnotherServerIsTold(t *testing.T) {
 	t.Parallel()
 	onServers(t, func(t *testing.T, config *mysql.Config, dialect outbox.Dialect) {
