@@ -38,7 +38,7 @@ type Move[S comparable] struct {
 
 // Sight is something that a search must find. Otherwise its result means little.
 type Sight[S comparable] struct {
-	// Name describes it.
+	// Name describes what must be found.
 	Name string
 	// Seen reports whether s shows it.
 	Seen func(s S) bool

@@ -22,7 +22,7 @@ var errLater = errors.New("something after the write fails")
 // only returns the single message of this case.
 func only() []exhibit.Event { return []exhibit.Event{{ID: first, Key: key}} }
 
-// writeAndFail returns a handler that writes. The first time it fails after that.
+// writeAndFail returns a handler that writes, and fails after its first write.
 func writeAndFail(bed *testbed.Testbed, write message.NoPublishHandlerFunc) message.NoPublishHandlerFunc {
 	var again atomic.Bool
 	return func(msg *message.Message) error {
