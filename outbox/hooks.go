@@ -31,7 +31,7 @@ type EnqueueHook interface {
 type EnqueueEvent struct {
 	// Messages are the messages of the call, as they were stored; none if the call was refused.
 	Messages []Message
-	// Took is the time that the call took.
+	// Took is the duration of the call.
 	Took time.Duration
 	// Err is its error.
 	Err error
@@ -45,7 +45,7 @@ type AlarmHook interface {
 	OnOutboxAlarm(ctx context.Context, e AlarmEvent)
 }
 
-// AlarmKind is the kind of an alarm. The package that raises it has the constants.
+// AlarmKind is the kind of an alarm. Its constants are in the package that raises it.
 type AlarmKind string
 
 // AlarmEvent is an alarm that is raised, lasts or has ended.
@@ -55,8 +55,8 @@ type AlarmEvent struct {
 	Package string
 	// Kind is the kind of the alarm.
 	Kind AlarmKind
-	// Topic, Group, Consumer and MessageID are what it is about, each empty if it is not
-	// about one.
+	// Topic, Group, Consumer and MessageID identify what the alarm is about; those that do not
+	// apply are empty.
 	Topic, Group, Consumer, MessageID string
 	// Detail is for operators, and may be empty.
 	Detail string

@@ -7,8 +7,8 @@ import (
 	"github.com/leat-go/leat/internal/storable"
 )
 
-// FailuresQuery selects the failures of parked or dead records to summarise. The zero value is
-// about the parked records of the default group.
+// FailuresQuery selects the failures of parked or dead records to summarise. The zero value
+// selects the parked records of the default group.
 type FailuresQuery struct {
 	// Group is the relay group that has set them aside.
 	// Defaults to "default".
@@ -16,8 +16,7 @@ type FailuresQuery struct {
 	// Topic is a pattern of topics, in which * stands for any run of characters.
 	// Defaults to all topics.
 	Topic string
-	// Dead is about dead records instead of parked ones.
-	// Defaults to false.
+	// Dead selects dead records instead of parked ones. Defaults to false.
 	Dead bool
 	// Limit bounds the entries that are returned, 1 to 1,000.
 	// Defaults to 100.
@@ -48,8 +47,8 @@ type FailureGroup struct {
 	// of them were set aside, by the database's clock.
 	Records     int
 	First, Last time.Time
-	// Again is how many of them were redriven and have failed again. 0 for dead records, for
-	// which it is not known.
+	// Again is how many of them were redriven and have failed again. It is 0 for dead records,
+	// where it is not known.
 	Again int
 }
 

@@ -18,14 +18,14 @@ type Group struct {
 	Slots, NextSlots int
 	// Topics are the patterns of the topics that it reads; nil: all.
 	Topics []string
-	// MaxLag is how old its oldest unsettled message may become before the group no
-	// longer holds history back; 0: it always does.
+	// MaxLag is how old its oldest unsettled message may become before the group no longer holds
+	// history back; 0 means that it always holds it back.
 	MaxLag time.Duration
 	// Paused are the patterns of the topics that are paused, * for all; nil: none.
 	Paused []string
-	// Policies are what its relays do with records that cannot be delivered, each once; nil if
-	// not known. If there are several, the live relays are configured differently, and the one
-	// that loses less applies.
+	// Policies are its relays' policies for records that cannot be delivered, without duplicates;
+	// nil if not known. If there are several, the live relays are configured differently, and the
+	// one that loses less applies.
 	Policies []string
 	// Server is the last change of the server on which it is relayed.
 	Server driver.ServerChange
@@ -103,9 +103,9 @@ type MaxLagRequest struct {
 
 	// Group is its name. Required.
 	Group string
-	// MaxLag is how old the group's oldest unsettled message may become before the group
-	// no longer holds history back: messages that retention drops then are lost to it. 0:
-	// it always does. Not negative.
+	// MaxLag is how old the group's oldest unsettled message may become before the group no longer
+	// holds history back: messages that retention drops then are lost to it. 0 means that it
+	// always holds history back. Not negative.
 	MaxLag time.Duration
 }
 
@@ -116,7 +116,7 @@ func (r MaxLagRequest) complete() error {
 	return errors.Join(r.By.complete(), checkGroup(r.Group))
 }
 
-// checkGroup refuses what is not a name of a relay group. Names that begin with _ are the
+// checkGroup refuses an invalid name of a relay group. Names that begin with _ are the
 // library's own.
 func checkGroup(name string) error {
 	if name == "" || strings.HasPrefix(name, "_") {

@@ -108,7 +108,7 @@ func (c Config) complete() error {
 	return nil
 }
 
-// storable reports whether s can stand in the body of a function.
+// storable reports whether s can be part of the body of an SQL function, which is quoted with $leat$.
 func storable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.Contains(s, "$leat$")
 }

@@ -30,7 +30,7 @@ const (
 	times
 )
 
-// expressions are all that are set, and always Topic, ID and Payload.
+// expressions returns those that are set, and always those of Topic, ID and Payload.
 func (c Config) expressions() []expression {
 	all := []expression{
 		{"ID", "id", texts, c.ID},

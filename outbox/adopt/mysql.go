@@ -26,9 +26,10 @@ type mysqlServer struct {
 	db      *sql.DB
 	dialect sqldialect.Dialect
 	cfg     Config
-	// sql are the files of sql, by their names.
+	// sql maps the names of the embedded SQL files to their texts.
 	sql map[string]string
-	// trigger passes rows on. all does too, and shows that the pending rows have been passed on.
+	// trigger and all are the names of triggers that pass rows on. The one named all also shows that the pending rows have
+	// been passed on.
 	trigger, all string
 }
 

@@ -29,7 +29,7 @@ type postgres struct {
 	cfg    Config
 	table  pgmigrate.Names
 	outbox pgmigrate.Names
-	// sql are the files of sql. Names and columns are not filled in.
+	// sql are the texts of the embedded SQL files, before names and columns are filled in.
 	sql struct{ adopt, take, row, check, release, finish, columns, adopted string }
 }
 
@@ -143,11 +143,11 @@ func (p *postgres) look(ctx context.Context, do func(tx pgx.Tx, e evaluated) err
 	})
 }
 
-// evaluated are the typed expressions of a row NEW, by their tokens, and their sources.
+// evaluated are the typed expressions over a row NEW, by their tokens, with the sources that errors name.
 type evaluated struct {
 	sql     map[string]string
 	sources []string
-	order   string // by the id
+	order   string // the expression to order by: the id
 }
 
 // evaluate asks for the type of each expression, and refuses one that the table cannot evaluate.
@@ -171,7 +171,7 @@ func (p *postgres) evaluate(ctx context.Context, tx pgx.Tx, columns []column) (e
 			return e, outbox.ConfigError(x.field, strconv.Quote(x.sql), err.Error())
 		}
 		if x.token == "id" {
-			e.order = sql // by its value, and not by its text
+			e.order = sql // order by the id's value, not by its text
 		}
 		sql, err = x.typed(sql, kinds[0].DataTypeOID)
 		if err != nil {
@@ -223,7 +223,7 @@ func headers(object string, pairs []string) string {
 		all = "CASE WHEN jsonb_typeof(" + all + ") = 'object' THEN (SELECT jsonb_object_agg(leat_h.n, leat_h.v) FROM jsonb_each_text(" +
 			object + ") AS leat_h(n, v) WHERE leat_h.v IS NOT NULL) ELSE " + all + " END"
 	}
-	const most = 50 // pairs of a call
+	const most = 50 // pairs in one call
 	for len(pairs) > 0 {
 		n := min(len(pairs), 2*most)
 		some := "jsonb_strip_nulls(jsonb_build_object(" + strings.Join(pairs[:n], ", ") + "))"
@@ -253,7 +253,7 @@ func (p *postgres) script(e evaluated) string {
 	return p.fill(strings.ReplaceAll(p.sql.adopt, "{take}", take), e)
 }
 
-// fill fills in the names of the table, {…}, and its expressions.
+// fill replaces the placeholders {…} by the table's names and its expressions.
 func (p *postgres) fill(sql string, e evaluated) string {
 	m := mark(p.name())
 	enqueue := p.outbox.Qualified("_adopt_" + m + "_enqueue")

@@ -8,13 +8,13 @@ import (
 // shape describes a kind of table, and how to make messages from its rows.
 type shape struct {
 	name    string
-	columns []string // that all of them have
+	columns []string // every table of the shape has them
 	cfg     Config
 }
 
-// shapes are the known ones, more specific ones first. The database tells apart two with the same
-// columns. For each it is known what the old worker sends, except a topic that is not in the
-// table.
+// shapes returns the known shapes, more specific ones first. Two with the same columns are told
+// apart by the database. For each it is known what the old worker sends, except a topic that is
+// not in the table.
 func shapes() []shape {
 	const at = `rtrim(rtrim(to_char(NEW.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '0'), '.') || 'Z'`
 	return []shape{
@@ -83,7 +83,7 @@ func shapes() []shape {
 	}
 }
 
-// member is a text in the JSON of the column data.
+// member is the SQL expression of a member of the JSON in the column data, as text.
 func member(name string) string {
 	return "JSON_UNQUOTE(JSON_EXTRACT(CONVERT(NEW.data USING utf8mb4), '$." + name + "'))"
 }

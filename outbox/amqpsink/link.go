@@ -14,9 +14,9 @@ type link struct {
 	channel *amqp.Channel
 	net     net.Conn
 
-	over    chan *amqp.Error // of the connection
-	failed  chan *amqp.Error // of the channel
-	returns chan amqp.Return // as many as can be in flight
+	over    chan *amqp.Error // receives the reason why the connection closed
+	failed  chan *amqp.Error // receives the reason why the channel closed
+	returns chan amqp.Return // its buffer holds as many as can be in flight
 	blocks  chan amqp.Blocking
 	blocked atomic.Pointer[string] // why the broker does not read
 
@@ -87,9 +87,10 @@ func (l *link) open(unconfirmed int) (err error) {
 
 func (l *link) alive() bool { return !l.conn.IsClosed() && !l.channel.IsClosed() }
 
-// said waits for the broker's reason for closing the channel, if it has. The library marks the
-// channel as closed before it passes the reason on, and cutting the connection in between may
-// lose it. The end of the connection ends the wait, and so does the end of the call's ctx.
+// said waits for the broker's reason for closing the channel, if the broker closed it. The
+// library marks the channel as closed before it passes the reason on, and cutting the
+// connection in between may lose it. The end of the connection ends the wait, and so does the
+// end of the call's ctx.
 func (l *link) said() *amqp.Error {
 	if l.conn.IsClosed() || !l.channel.IsClosed() {
 		return nil

@@ -26,7 +26,7 @@ const (
 // other.
 type Sink struct {
 	urls   []string
-	hosts  []string // in errors
+	hosts  []string // named in errors
 	cfg    Config
 	closed atomic.Bool
 	taken  chan struct{} // locked by every method; guards what follows
@@ -34,7 +34,7 @@ type Sink struct {
 	link    *link // nil after a failure
 	next    int   // the URL to try
 	learned learned
-	careful bool // the broker has closed a channel because of an unknown record: one at a time
+	careful bool // the broker has closed a channel because of an unknown record: send one at a time
 }
 
 var (

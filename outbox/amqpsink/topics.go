@@ -51,7 +51,7 @@ func (c *call) missingTopic(l *link, topic, key string) (missing bool, err error
 // missingQueue reports whether the queue name does not exist.
 func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
 	missing, err = ask(l, func(probe *amqp.Channel) error {
-		// The properties of the queue are not compared if it is passive.
+		// A passive declaration does not compare the properties of the queue.
 		_, err := probe.QueueDeclarePassive(name, true, false, false, false, nil)
 		return err
 	})
@@ -61,7 +61,7 @@ func (s *Sink) missingQueue(l *link, name string) (missing bool, err error) {
 	return missing, err
 }
 
-// What declares the missing exchange or queue, as the error says.
+// Both return the advice that the error gives: how to declare the missing exchange or queue.
 func declareQueue(name string) string {
 	return fmt.Sprintf("declare a durable queue %q (in Go: channel.QueueDeclare(%[1]q, true, false, false, false, nil))", name) //nolint:dupword // Go
 }
@@ -82,7 +82,7 @@ func (s *Sink) missing(l *link, name string) (missing bool, err error) {
 		return false, nil
 	}
 	missing, err = ask(l, func(probe *amqp.Channel) error {
-		// The kind and the rest are not compared if it is passive.
+		// A passive declaration does not compare the kind and the other arguments.
 		return probe.ExchangeDeclarePassive(name, amqp.ExchangeTopic, true, false, false, false, nil)
 	})
 	switch {

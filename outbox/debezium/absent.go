@@ -16,7 +16,7 @@ type absent struct {
 }
 
 // look reports whether the connector has sent everything up to position. It returns an error if
-// it has not, and has been away for patience.
+// it has not and the slot has been unused for patience.
 func (a *absent) look(ctx context.Context, slot *Slot, position string, patience time.Duration) (bool, error) {
 	st, err := slot.state(ctx, position)
 	if err != nil || st.reached {

@@ -13,7 +13,7 @@ type awaited struct {
 	slots   int
 }
 
-// awaiting starts from the first look.
+// awaiting returns the slots of group as the first look finds them.
 func awaiting(group admin.GroupStats) awaited {
 	a := awaited{windows: map[int]int64{}, slots: len(group.Slots)}
 	for _, s := range group.Slots {

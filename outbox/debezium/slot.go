@@ -77,7 +77,7 @@ func NewSlot(pool *pgxpool.Pool, cfg SlotConfig) (*Slot, error) {
 	return &Slot{pool: pool, cfg: cfg, sql: sql}, err
 }
 
-// quotable reports whether s can stand in the body of a function.
+// quotable reports whether s can be part of the body of an SQL function.
 func quotable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsRune(s, 0) && !strings.Contains(s, "$leat$")
 }

@@ -26,7 +26,7 @@ type EraseRequest struct {
 	// Header selects the messages with this header whose value is Value. All of the log is read.
 	Header, Value string
 
-	// DryRun finds, and deletes nothing.
+	// DryRun reports what would be deleted, and deletes nothing.
 	DryRun bool
 	// Progress is called with the sequence number up to which the log was searched. It may be
 	// nil.

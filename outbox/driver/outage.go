@@ -34,9 +34,9 @@ func (o Outage) Whole() bool { return whole.MatchString(o.Error) }
 type OutageKeeper interface {
 	Session
 
-	// KeepOutages stores all current outages, replacing those that this session has stored
-	// before. They count until another relay has had the lease. Relay calls it from the goroutine
-	// that calls Advance, and only if something has changed. A session whose lease is lost
-	// changes nothing, and need not return an error.
+	// KeepOutages stores all current outages, replacing those that this session has stored before.
+	// They are valid until another relay has held the lease. Relay calls it from the goroutine
+	// that calls Advance, and only if something has changed. A session whose lease is lost changes
+	// nothing, and need not return an error.
 	KeepOutages(ctx context.Context, all []Outage) error
 }

@@ -12,8 +12,8 @@ type PolicyKeeper interface {
 	Source
 
 	// KeepPolicies calls change with the note, "" at first, and the time by which leases are
-	// measured, and stores its result. Changes are serialised: if another one was faster, change
-	// is called again with the note that it has stored. change may call KeepPolicies itself.
+	// measured, and stores its result. Changes are serialised: if another relay has stored a note
+	// in the meantime, change is called again with that note. change may call KeepPolicies itself.
 	// Nothing is written if it returns the same note. The note goes with the group when that is
 	// renamed or removed.
 	//

@@ -104,9 +104,9 @@ type Page struct {
 	// Waiting is set if the page is empty only because earlier pages are not settled
 	// yet.
 	Waiting bool
-	// Round counts the session's looks at what is committed. Records of round 2 and later are not
-	// needed to relay everything that was committed before round 1. A Source that does not count
-	// leaves it 0.
+	// Round counts how often the session has looked for committed records. Records of round 2 and
+	// later are not needed to relay everything that was committed before round 1. A Source that
+	// does not count leaves it 0.
 	Round int
 	// Early is set if the position cannot pass the page yet. See Tailed.
 	Early bool

@@ -31,7 +31,7 @@ func (e *RefusedError) Unwrap() error { return e.err }
 // Commit sends the items and messages in one TransactWriteItems and ends tx. It does not wake
 // the relays. If nothing was added, it is a no-op.
 //
-// On a conflict, about the order of a key or because others write the same items, it tries again
+// On a conflict, over the order of a key or with other writers of the same items, it tries again
 // with the caller's items as they are, for a minute at most. It returns
 // outbox.ErrNotInTransaction if tx has ended already, and a *RefusedError if an item of the
 // caller was refused. If an answer is missing it sends the same request again, for nine minutes

@@ -68,7 +68,7 @@ func (c *counters) load(ctx context.Context, o *Outbox, keys []driver.Key) (map[
 	return found, err
 }
 
-// getAll reads items, consistently. Missing items are left out.
+// getAll reads items, with strongly consistent reads. Missing items are left out.
 func (o *Outbox) getAll(ctx context.Context, keys []item) ([]item, error) {
 	var found []item
 	for try := 0; len(keys) > 0; try++ {

@@ -20,10 +20,10 @@
 // minute. If a table was recreated with another number, a producer may use buckets that a relay
 // does not poll. So a relay reads all 64 possible buckets when it begins, and once a minute.
 //
-// A counter for each key assigns its numbers. Only the transaction that has read a counter moves
-// it; a transaction that comes second tries again, which Commit does. Each message names the
-// number of the message before it, and a relay does not send it before that one: a Query can see
-// the later of two transactions and not yet the earlier.
+// A counter for each key assigns its numbers. A transaction moves a counter only from the value
+// that it has read. If another transaction was faster, Commit tries again. Each message names
+// the number of the message before it, and a relay does not send it before that one: a Query can
+// see the later of two transactions and not yet the earlier.
 //
 // # Limitations
 //

@@ -39,7 +39,7 @@ func (c *heldCache) refresh(ctx context.Context, o *Outbox) error {
 	}
 }
 
-// clock has the precision with which rows are stored.
+// clock returns the current time, with the precision with which rows are stored.
 func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func (o *Outbox) heldVersion(ctx context.Context, group string) (string, error) {

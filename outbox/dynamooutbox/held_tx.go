@@ -27,7 +27,7 @@ type heldTx struct {
 // heldChange is a change of one row.
 type heldChange struct {
 	row    heldqueue.Row
-	record *outbox.Record // of one that is inserted
+	record *outbox.Record // of an inserted row
 	gone   bool
 }
 

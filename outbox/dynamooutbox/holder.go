@@ -92,7 +92,7 @@ func (s *session) Hold(ctx context.Context, p driver.Page, n int, h []driver.Hol
 	}
 	from := c.settled
 	for len(h) > 0 && h[0].Index < from {
-		h = h[1:] // an earlier call's, whose answer was lost
+		h = h[1:] // stored by an earlier call whose answer was lost
 	}
 	aside := make(map[int]bool, len(h))
 	for len(h) > 0 {

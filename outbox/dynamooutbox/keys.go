@@ -22,7 +22,7 @@ type item = map[string]types.AttributeValue
 //	M#<bucket>       pending messages, by number
 //	C#<topic>\0<key> the number that was given to the key last; S#<sum> if that is too long
 //	L                the lease
-//	O                what is out, as the leader sees it
+//	O the topics that are out, as the leader sees them
 //	P                the note of what relays do with records that cannot be delivered
 //	H#<group>        held and dead records by number; 0 is the version of all of them
 //	A                the audit, by number

@@ -23,7 +23,7 @@ import (
 type lap struct {
 	s       *session
 	bound   int64     // 0 until the lap reads
-	count   int       // of buckets
+	count   int       // number of buckets
 	wide    time.Time // when a lap last went through all possible buckets
 	buckets [maxBuckets]bucket
 	sent    map[driver.Key]int64 // the last number of a key that this session has returned

@@ -108,7 +108,7 @@ type observations struct {
 	since time.Time
 }
 
-// note notes that l has been seen since a time.
+// note records that l has been seen in its current form since a time.
 func (s *observations) note(l lease, since time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ type Outbox struct {
 	bell     bell
 	seen     observations
 	count    atomic.Pointer[counted] // nil until it was read
-	recount  time.Duration           // recount, except in tests that cannot wait
+	recount  time.Duration           // the constant recount; shorter in tests
 	session  atomic.Pointer[session] // the newest
 }
 

@@ -23,7 +23,7 @@ type session struct {
 	lease     lease
 	until     time.Time // by our own clock, taken before the lease was written
 	over      bool
-	unsettled map[int64]bool // numbers of the pages in flight
+	unsettled map[int64]bool // numbers of the messages in the pages in flight
 }
 
 func newSession(s *source, l lease, began time.Time, buckets int) *session {

@@ -99,7 +99,7 @@ func (o *Outbox) readBuckets(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// get reads an item, consistently; nil if there is none.
+// get reads an item, with a strongly consistent read; nil if there is none.
 func (o *Outbox) get(ctx context.Context, key item) (item, error) {
 	out, err := o.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &o.cfg.Table, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 
 // SourceConfig tunes Outbox.Source.
 type SourceConfig struct {
-	// Group names the relays of the outbox, which has one group: what it has sent is deleted.
-	// The first to read settles the name. Valid UTF-8 without NUL, 1 to 200 bytes.
-	// Defaults to "default".
+	// Group names the relays of the outbox, which has one group: what it has sent is deleted. The
+	// first relay that reads fixes the name. Valid UTF-8 without NUL, 1 to 200 bytes. Defaults to
+	// "default".
 	Group string
 }
 

@@ -130,7 +130,7 @@ func (e *endpoint) leave(t *target) bool {
 	return true
 }
 
-// rest makes the endpoint rest for wait from now.
+// rest stops requests to the endpoint for wait from now.
 func (e *endpoint) rest(wait time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

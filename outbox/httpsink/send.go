@@ -57,8 +57,8 @@ type delivery struct {
 
 	endpoint *endpoint
 	target   *target
-	out      atomic.Bool // nothing more is to be sent
-	told     atomic.Bool // there is a result other than that of a record that was not sent
+	out      atomic.Bool // nothing more may be sent
+	told     atomic.Bool // a record has a result other than "not sent"
 }
 
 // run sends the records at places, in lanes.

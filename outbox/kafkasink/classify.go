@@ -27,8 +27,7 @@ func classify(err error) outbox.FailureKind {
 	}
 }
 
-// rejected reports whether the broker has refused a batch, or a topic's name, for
-// what it is.
+// rejected reports whether the broker has refused the batch itself, or the topic's name.
 func rejected(err error) bool {
 	return isAny(err,
 		kerr.MessageTooLarge,

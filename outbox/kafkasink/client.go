@@ -116,7 +116,7 @@ func (s *Sink) guard(ctx context.Context) (done func()) {
 	}
 }
 
-// drop closes the client with all that it holds. The cluster is asked about topics again.
+// drop closes the client with all that it holds. Afterwards the cluster is asked about topics again.
 func (s *Sink) drop() {
 	if s.client == nil {
 		return

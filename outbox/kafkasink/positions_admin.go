@@ -174,7 +174,7 @@ func (t *Transactional) remove(ctx context.Context, slot string, r RemoveRequest
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.drop() // the next to deliver fences anew
+	defer l.drop() // the next delivery fences anew
 	found, err := l.forget(ctx, r)
 	if err != nil || found == nil {
 		return nil, err

@@ -30,8 +30,8 @@ var (
 type Sink struct {
 	brokers     []string
 	cfg         Config
-	signIn      []kgo.Opt // see there
-	transaction []kgo.Opt // of the Sink of a Transactional
+	signIn      []kgo.Opt // see the function signIn
+	transaction []kgo.Opt // set in the Sink of a Transactional
 	partitioner *partitioner
 	conn        connErrors
 	placing     placing

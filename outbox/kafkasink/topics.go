@@ -13,11 +13,11 @@ type topic struct {
 	known bool
 	err   error
 	kind  outbox.FailureKind
-	cause error // of err, as answered by the cluster
+	cause error // the cluster's answer that led to err
 	// absent is set if a Send has already waited for the topic without success.
 	absent bool
 
-	// asked is the round in which the limit was last requested out of turn.
+	// asked is the round in which a record that was too large last made the Sink request the limit.
 	asked uint64
 
 	// limit bounds a batch; told is set if it came from the cluster.

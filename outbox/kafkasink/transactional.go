@@ -149,7 +149,7 @@ func (t *Transactional) Close() error {
 	return nil
 }
 
-// lane returns that of slot, and creates it if there is none.
+// lane returns the lane of slot, and creates it if there is none.
 func (t *Transactional) lane(slot string) (*txLane, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

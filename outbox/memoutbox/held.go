@@ -22,8 +22,8 @@ func (ob *Outbox) heldOf(group string) *heldqueue.Memory {
 	return h
 }
 
-// clock is not truncated to PostgreSQL's precision: otherwise a relay that waits for a known time
-// would look before the record's time had come.
+// clock returns the current time. It is not truncated to PostgreSQL's precision: otherwise a
+// relay that waits for a known time would look before the record's time had come.
 func clock() time.Time {
 	return time.Now().UTC()
 }

@@ -11,7 +11,7 @@ import (
 
 var _ driver.OutageKeeper = (*session)(nil)
 
-// outages are those that the leader with an epoch has stored.
+// outages are the outages that the leader with this epoch has stored.
 type outages struct {
 	epoch int64
 	all   []driver.Outage
@@ -31,7 +31,7 @@ func (s *session) KeepOutages(ctx context.Context, all []driver.Outage) error {
 // addOutages adds the outages that the leader of a slot has stored. The caller holds ob.mu.
 func (ob *Outbox) addOutages(to *admin.GroupStats, g *group) {
 	if g.out.epoch != g.epoch {
-		return // a leader before
+		return // an earlier leader stored them
 	}
 	for _, o := range g.out.all {
 		o.Waiting = ob.heldOf(g.name).Retrying(o.Topic)

@@ -33,7 +33,7 @@ type Outbox struct {
 	groups  map[slotName]*group
 	maxLag  map[string]time.Duration // by group
 	paused  map[string][]string      // by group
-	notes   map[string]string        // of policies, by group
+	notes   map[string]string        // the notes of policies, by group
 	shares  map[string]*sharing
 	former  map[string]string            // former names of groups, and their present ones
 	held    map[string]*heldqueue.Memory // by group

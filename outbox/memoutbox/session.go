@@ -29,10 +29,10 @@ type session struct {
 	pos    position
 	window []outbox.Record
 	read   int
-	opened int // windows that this session has opened
+	opened int // number of windows that this session has opened
 }
 
-// cursor is the note on a page: the window it belongs to and its first record.
+// cursor is the Cursor of a page: the window it belongs to and its first record.
 type cursor struct {
 	from, to, first int
 }

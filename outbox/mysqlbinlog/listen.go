@@ -54,9 +54,9 @@ func (s *start) from(syncer *replication.BinlogSyncer) (*replication.BinlogStrea
 	return syncer.StartSync(s.file)
 }
 
-// dialer connects, until it refuses to. The syncer ends its session by its number, over a new
-// connection. After an error another server may answer, on which that number may belong to an
-// unrelated session.
+// dialer opens connections until refuses is set. The syncer ends its session by a number that
+// it sends over a new connection. After an error another server may answer, where that number
+// may belong to an unrelated session.
 type dialer struct {
 	net.Dialer
 

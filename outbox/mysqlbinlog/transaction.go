@@ -22,7 +22,7 @@ type table struct{ database, name string }
 func (t *transaction) committed(event *replication.BinlogEvent) bool {
 	switch e := event.Event.(type) {
 	case *replication.GTIDEvent, *replication.MariadbGTIDEvent:
-		t.touched = false // of a transaction that ended in another way
+		t.touched = false // left by a transaction that ended in another way
 	case *replication.RowsEvent:
 		t.touched = t.touched || t.inserted(e)
 	case *replication.TransactionPayloadEvent:

@@ -59,7 +59,7 @@ func classify(err error) (kind outbox.FailureKind, ofTopic bool) {
 		return outbox.FailureOutage, false
 	}
 	if refused.ErrorCode == 0 {
-		return outbox.FailureOutage, true // also not: errors of JetStream have a number
+		return outbox.FailureOutage, true // also not from JetStream, whose errors have a number
 	}
 	switch refused.ErrorCode {
 	case codeStreamTooLarge, codeHeaderTooLarge:

@@ -19,7 +19,7 @@ const connectTimeout = 5 * time.Second
 // link is a connection.
 type link struct {
 	js     jetstream.JetStream
-	closed chan struct{} // when the connection has ended
+	closed chan struct{} // closed when the connection has ended
 	denied chan string   // subjects that we may not write to
 
 	mu   sync.Mutex

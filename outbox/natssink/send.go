@@ -18,10 +18,10 @@ var errClosed = errors.New("the connection has ended before an answer")
 
 // call sends the records of one Send.
 type call struct {
-	at      []string // the servers, in errors
+	at      []string // the servers, named in errors
 	records []outbox.Record
 	results []outbox.Result
-	most    int                 // records in flight
+	most    int                 // the most records in flight
 	failed  map[driver.Key]bool // failed keys and, with an empty Key, whole topics
 }
 

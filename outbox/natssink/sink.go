@@ -18,7 +18,7 @@ var errSinkClosed = fmt.Errorf("%w: the NATS sink", outbox.ErrClosed)
 // take turns.
 type Sink struct {
 	url   string
-	hosts []string // in errors
+	hosts []string // named in errors
 	cfg   Config
 
 	turn   chan struct{} // holds a token while the link is not in use

@@ -120,7 +120,7 @@ func (s *setAside) statsWithAges(ctx context.Context) (admin.Stats, admin.GroupS
 	}
 }
 
-// listed pages through what q selects, two per page, and returns payloads or ids.
+// listed pages through the records that q selects, two per page, and returns their payloads or ids.
 func (s *setAside) listed(ctx context.Context, list func(context.Context, admin.HeldQuery) ([]admin.HeldRecord, error), q admin.HeldQuery) ([]admin.HeldRecord, error) {
 	var all []admin.HeldRecord
 	for q.Limit = 2; ; {
@@ -293,7 +293,7 @@ func searchFinds(ctx context.Context, tr *trial) {
 	}
 }
 
-// searchAll pages through what q selects.
+// searchAll pages through the messages that q selects.
 func searchAll(ctx context.Context, searcher admin.Manager, q admin.MessageQuery) ([]outbox.Record, error) {
 	var all []outbox.Record
 	for range mostRecords {
@@ -396,7 +396,7 @@ func traceBoundsWhatIsSetAside(ctx context.Context, tr *trial) {
 	}
 	fates := map[string]driver.Holding{}
 	var names []string
-	for range 2 { // at two times
+	for range 2 { // enqueued at two times
 		var msgs []outbox.Message
 		for id, fate := range map[string]driver.Fate{"held": driver.FatePark, "dead": driver.FateDead} {
 			for _, name := range numbered(id+strconv.Itoa(len(names)), mostTraced) {
@@ -479,7 +479,7 @@ func (o operator) skipNamed(ctx context.Context, id string, dry bool) (admin.Cha
 	return o.SkipHead(ctx, admin.SkipHeadRequest{By: by(), Group: testGroup, Key: testKey("k"), ID: id, DryRun: dry})
 }
 
-// skipped returns the ids of the records that relays have skipped, in that order.
+// skipped returns the ids of the records that relays have skipped, in the order of the skips.
 func (o operator) skipped(ctx context.Context) ([]string, error) {
 	entries, err := o.Audit(ctx, admin.AuditQuery{Group: testGroup, Action: driver.FateSkip.String(), Limit: mostListed})
 	var ids []string

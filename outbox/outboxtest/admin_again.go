@@ -13,7 +13,7 @@ import (
 )
 
 // parkedAgainIsNew: a record that was redriven and has failed again counts as parked from then
-// on. So do the times of its failure, which counts it as Again.
+// on, and its FailureGroup counts it in Again.
 func parkedAgainIsNew(ctx context.Context, tr *trial) {
 	s := ward(ctx, tr)
 	before := s.parkedSince(ctx)
@@ -38,7 +38,7 @@ func parkedAgainIsNew(ctx context.Context, tr *trial) {
 	s.expectAgain(ctx, 1)
 }
 
-// expectAgain fails unless again of the two records of one failure have failed again.
+// expectAgain fails unless the FailureGroup of two records counts want of them in Again, and every other one 0.
 func (s *setAside) expectAgain(ctx context.Context, want int) {
 	all, err := s.op.Failures(ctx, admin.FailuresQuery{})
 	fail.If(err, "failures")
@@ -53,7 +53,7 @@ func (s *setAside) expectAgain(ctx context.Context, want int) {
 	}
 }
 
-// parkedSince is when the record of key l was parked, according to its key and to its failure.
+// parkedSince returns when the record of key l was parked. It fails if the record and its key disagree.
 func (s *setAside) parkedSince(ctx context.Context) time.Time {
 	held, err := s.op.Held(ctx, admin.HeldQuery{Topic: testTopic, Key: "l", State: admin.HeldParked})
 	if err != nil || len(held) != 1 {

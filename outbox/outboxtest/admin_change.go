@@ -239,7 +239,7 @@ func auditKeepsWhoAsked(ctx context.Context, tr *trial) {
 	found := 0
 	for _, e := range entries {
 		if e.Actor != by().Actor {
-			continue // a relay
+			continue // made by a relay
 		}
 		found++
 		var details struct {
@@ -390,7 +390,7 @@ func renamedGroupGoesOn(ctx context.Context, tr *trial) {
 	fail.In("under its first name again", func() { tr.acquire(ctx).expectDrain(ctx, 10, "l") })
 }
 
-// expectRenamed expects that a group under its former name cannot begin.
+// expectRenamed expects that a group cannot begin under the former name of another.
 func (tr *trial) expectRenamed(ctx context.Context, group string) {
 	_, err := tr.Source(group).Acquire(ctx, longTTL)
 	expectError("acquire of a group that has another name", err, driver.ErrSourceUnusable)

@@ -86,7 +86,7 @@ var _ driver.Sink = (*recordingSink)(nil)
 // errInjected is the cause of an injected failure whose fault does not set Err.
 var errInjected = errors.New("leat: injected fault")
 
-// everything, as Fault.After, delivers the whole call.
+// everything is the value of fault.After that delivers the whole call.
 const everything = math.MaxInt
 
 // fault is a failure injected into one call of recordingSink.Send. In this order: the first After
@@ -294,7 +294,7 @@ func refuses(kind outbox.FailureKind, names ...string) func(r *outbox.Record) er
 	}
 }
 
-// away refuses the records of a topic, or of every topic if it is empty, as if it were out.
+// away returns a check that refuses the records of a topic, as if it were out; of every topic if topic is empty.
 func away(topic string) func(r *outbox.Record) error {
 	return func(r *outbox.Record) error {
 		if topic == "" || r.Topic == topic {

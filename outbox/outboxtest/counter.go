@@ -33,11 +33,11 @@ const counterGap = 12
 // counterSetBack is a check with a counter that is set back behind numbers that were rolled
 // back: none of them is in the log, but the sessions have passed them.
 type counterSetBack struct {
-	come      int  // records that are committed with the numbers from there on
-	between   bool // while there is no session
-	backlog   int  // records that are committed before that, and not read
+	come      int  // number of records that are committed with the numbers from there on
+	between   bool // the counter is set back while there is no session
+	backlog   int  // number of records that are committed before that, and not read
 	slots     int  // 0: the group has no slots
-	positions bool // a sink keeps them
+	positions bool // a sink keeps the positions
 }
 
 func (c counterSetBack) run(ctx context.Context, tr *trial) {

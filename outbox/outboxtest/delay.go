@@ -267,7 +267,7 @@ func (tr *trial) delayed() delayed {
 	return delayed{d, tr}
 }
 
-// in is a time from now on the clock of delays, of whole microseconds.
+// in returns the time after delay, by the clock of delays, in whole microseconds.
 func (d delayed) in(ctx context.Context, delay time.Duration) time.Time {
 	now, err := d.Now(ctx)
 	fail.If(err, "now")

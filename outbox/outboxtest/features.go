@@ -159,7 +159,7 @@ const (
 // feature is one of Features.
 type feature struct {
 	name string
-	// without is the Features that rules out only this one.
+	// without is a Features that rules out only this feature.
 	without Features
 	// lacks reports whether f rules it out.
 	lacks func(f Features) bool
@@ -225,7 +225,7 @@ func found(is bool) presence {
 
 func seeNothing(context.Context, *trial) presence { return unknown }
 
-// seeSecond tries to enqueue msgs while a transaction is open that has also enqueued them.
+// seeSecond reports whether an Enqueue of msgs waits while another transaction that has enqueued them is open.
 func (tr *trial) seeSecond(ctx context.Context, msgs []outbox.Message) (waited bool) {
 	first := tr.open(ctx, msgs...)
 	short, cancel := context.WithTimeout(ctx, blockedFor)
@@ -233,7 +233,7 @@ func (tr *trial) seeSecond(ctx context.Context, msgs []outbox.Message) (waited b
 	second, err := tr.Begin(short)
 	if err == nil {
 		err = second.Enqueue(short, msgs...)
-		_ = second.Rollback(context.WithoutCancel(ctx)) // any error: the connection may be gone with the wait
+		_ = second.Rollback(context.WithoutCancel(ctx)) // any error will do: the end of the wait may have broken the connection
 	}
 	waited = err != nil && short.Err() != nil
 	if waited {

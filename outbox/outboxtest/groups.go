@@ -244,7 +244,7 @@ func topicsChangeWhereTheGroupStands(ctx context.Context, tr *trial) {
 	}
 }
 
-// narrow and wide are a group with a topic, and with more of them.
+// narrow and wide are configurations of one group: narrow reads one topic, wide reads more.
 func narrow() GroupConfig { return GroupConfig{Name: "g", Topics: []string{"a"}} }
 func wide() GroupConfig   { return GroupConfig{Name: "g", Topics: []string{"a", "b*"}} }
 

@@ -365,8 +365,8 @@ func (tr *trial) next(ctx context.Context, old *setAside) *setAside {
 	return tr.asHolder(tr.takeOver(ctx, old.reader))
 }
 
-// hold reads one page, which must hold these records, and gives each its fate;
-// those that are Delivered were acknowledged.
+// hold reads one page, which must contain exactly these records, and gives each its fate; those
+// that are Delivered were acknowledged.
 func (s *setAside) hold(ctx context.Context, fates map[string]driver.Holding, names ...string) {
 	p := s.reader.expectPage(ctx, len(names)+1, names...)
 	if p.Early { // it cannot be held: a relay withdraws it

@@ -211,19 +211,19 @@ func awaitSlots(ctx context.Context, runs []*running, slots int) {
 	}
 }
 
-// smallPages spreads a few records over many pages, and retries quickly.
+// smallPages returns a configuration with which a few records take many pages, and retries are quick.
 func smallPages() relay.Config {
 	return relay.Config{PageSize: 5, BackoffMin: time.Millisecond, BackoffMax: 10 * time.Millisecond}
 }
 
-// blocking is smallPages that never gives a record up.
+// blocking returns smallPages with a policy that never gives up a record.
 func blocking() relay.Config {
 	cfg := smallPages()
 	cfg.Policies = []relay.Policy{{Action: relay.Block}}
 	return cfg
 }
 
-// shortLease is smallPages with a lease short enough for a test to watch it expire.
+// shortLease returns smallPages with a lease so short that a test can wait until it expires.
 func shortLease() relay.Config {
 	cfg := smallPages()
 	cfg.Lease = 2 * time.Second

@@ -30,7 +30,8 @@ func relayPoisonChecks() []Check {
 	)
 }
 
-// patient is smallPages with a policy, and quick notices redriven records soon.
+// patient returns smallPages with the policy p, and with a short PollMax, so that the relay soon notices redriven
+// records.
 func patient(p relay.Policy) relay.Config {
 	cfg := smallPages()
 	cfg.PollMax = 50 * time.Millisecond
@@ -55,7 +56,7 @@ func awaitAside(ctx context.Context, list lister, names ...string) []admin.HeldR
 	}
 }
 
-// payloadsOf returns those of a key in a broker's log.
+// payloadsOf returns the payloads of a key's records in a broker's log.
 func payloadsOf(log []outbox.Record, key string) []string {
 	return names(slices.DeleteFunc(slices.Clone(log), func(r outbox.Record) bool { return r.Key != key }))
 }
@@ -173,7 +174,7 @@ func poisonDelaysNoOther(ctx context.Context, tr *trial) {
 	tr.verify(broker.Log(), want)
 }
 
-// inTopic is keyed for another topic.
+// inTopic returns the messages of keyed, in another topic.
 func inTopic(topic, key string, names ...string) []outbox.Message {
 	msgs := keyed(key, names...)
 	for i := range msgs {

@@ -176,7 +176,7 @@ func replayDisturbsNobody(ctx context.Context, tr *trial) {
 }
 
 // dropper commits and settles records of these names, and returns their numbers and a function
-// that drops the first two thirds of them; nil if the subject cannot.
+// that drops the first two thirds of them. Both are nil if the subject cannot drop history.
 func (tr *trial) dropper(ctx context.Context, names []string) (drop func(), seqs []int64) {
 	d, ok := tr.Subject.(HistoryDropper)
 	if !ok {

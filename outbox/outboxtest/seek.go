@@ -135,7 +135,7 @@ func slotNamesDiffer(ctx context.Context, tr *trial) {
 	seen := make(map[string]bool)
 	for _, group := range []string{"a", "b"} {
 		src := tr.group(GroupConfig{Name: group, Slots: slots, Positions: true})
-		var held []*reader // by which they stay reachable: the connections of others are closed
+		var held []*reader // keeps the sessions reachable: the connections of unreachable ones are closed
 		for range slots {
 			r := acquireFrom(ctx, src)
 			held = append(held, r)

@@ -256,7 +256,7 @@ func slotsThatDisagreeStay(ctx context.Context, tr *trial) {
 	for _, group := range []string{"torn", "alone"} {
 		fail.If(tr.acquireGroup(ctx, GroupConfig{Name: group}).Release(ctx))
 	}
-	share(deployed, longTTL) // so that it lives when the other one says what it wants
+	share(deployed, longTTL) // so that it is alive when the other one requests its number
 	for share(stays, longTTL); next("alone") == 0; fail.If(pause(ctx), "the only relay wants 3 slots, and they are not asked for") {
 		share(deployed, changeTTL)
 		share(alone, changeTTL)
@@ -375,7 +375,7 @@ func (tr *trial) fleet(slots int) *fleet {
 	return &fleet{tr: tr, slots: slots, readers: make(map[int]*reader), meanwhile: func() {}}
 }
 
-// staff acquires whatever is free.
+// staff acquires every slot that is free.
 func (f *fleet) staff(ctx context.Context, src driver.Source) {
 	for {
 		s, err := src.Acquire(ctx, longTTL)

@@ -175,7 +175,7 @@ func expectOrder(got []outbox.Record) {
 	}
 }
 
-// span is the time in which a transaction of a storm was committed: between two instants.
+// span bounds the time at which a transaction of a storm was committed: it lies between two instants.
 type span struct {
 	key      string
 	from, to time.Time

@@ -25,13 +25,13 @@ func tailChecks() []Check {
 	}
 }
 
-// tailBringsWhatRingsNoBell: what is committed arrives without a look into the log, once, and a
-// session that is released has passed it.
+// tailBringsWhatRingsNoBell: committed records arrive through the tail, once, and without a
+// read of the log. After a release, the next session does not read them again.
 func tailBringsWhatRingsNoBell(ctx context.Context, tr *trial) {
 	f := tr.followed(ctx)
 	for round := range 5 {
 		batch := numbered(fmt.Sprintf("round%d", round), 3)
-		select { // from the previous round
+		select { // a wake of the previous round may be pending
 		case <-f.wakes:
 		default:
 		}
@@ -79,8 +79,8 @@ type seam struct {
 
 	want   map[string][]string // by key
 	got    []outbox.Record
-	early  int // pages
-	looked int // pages of windows after the first early one
+	early  int // number of early pages
+	looked int // number of pages of windows after the first early page
 }
 
 // crossed reports whether enough has arrived on both ways, alternately.
@@ -159,7 +159,7 @@ func earlyThenCrash(ctx context.Context, tr *trial) {
 	f.next(ctx, 10)
 	r := tr.takeOver(ctx, f.reader)
 	got := r.drain(ctx, 10)
-	got = slices.DeleteFunc(got, func(r outbox.Record) bool { return r.Key == "" }) // of join
+	got = slices.DeleteFunc(got, func(r outbox.Record) bool { return r.Key == "" }) // messages that join has committed
 	want := []string{"settled-1", "settled-2", "read"}
 	if len(got) == 0 || len(got) > len(want) {
 		fail.With("lost in a crash: read %s, want %v", describe(got), want)

@@ -105,10 +105,11 @@ func (o *Outbox) untilDue(ctx context.Context, most time.Duration) (time.Duratio
 	return time.Duration(micros) * time.Microsecond, describe(err)
 }
 
-// delays are what a relay of this process sees of delayed messages while it is idle. Maintenance
-// of the same process uses it instead of asking itself. The zero value is ready.
+// delays records what an idle relay of this process has learned about delayed messages.
+// Maintenance of the same process uses that instead of asking the database itself. The zero
+// value is ready.
 type delays struct {
-	waiting atomic.Int32 // callers that use it
+	waiting atomic.Int32 // number of callers that use it
 	seen    atomic.Pointer[seenDelays]
 }
 
@@ -118,7 +119,7 @@ type seenDelays struct {
 	in    *time.Duration // time from asked until the next one is due; nil if there is none
 }
 
-// await makes relays look, until done is called.
+// await makes relays look for delayed messages, until done is called.
 func (d *delays) await() (done func()) {
 	d.waiting.Add(1)
 	return func() { d.waiting.Add(-1) }
@@ -138,8 +139,8 @@ func (d *delays) note(asked time.Time, in *time.Duration) {
 	}
 }
 
-// until returns when a caller must look again that last looked itself, and looks at least every
-// so often: zero if there was no observation since.
+// until returns when a caller must look again, if it last looked itself at last and looks at
+// least once per every. It returns the zero time if there was no observation after last.
 func (d *delays) until(last time.Time, every time.Duration) time.Time {
 	seen := d.seen.Load()
 	switch {

@@ -36,7 +36,7 @@ func likePatterns(patterns []string) []string {
 	return like
 }
 
-// early returns the statement of phase B and its arguments.
+// early returns the statement that reads phase B of a window (see page_early.sql), and its arguments.
 func (l *slotLog) early(at pglog.Place, limit int) (sql string, args []any) {
 	w := &at.Window
 	args = []any{w.Prev.Text, w.Target.Text, at.Read, w.Floor, limit}
@@ -49,7 +49,7 @@ func (l *slotLog) early(at pglog.Place, limit int) (sql string, args []any) {
 	return l.source.sql.pageEarly, append(args, l.slots, l.lease.Slot.No, l.source.like)
 }
 
-// late returns the statement of phase A and its arguments.
+// late returns the statement that reads phase A of a window (see page.sql), and its arguments.
 func (l *slotLog) late(at pglog.Place, limit int) (sql string, args []any) {
 	w := &at.Window
 	args = []any{w.Prev.Text, w.Target.Text, at.Read, limit}

@@ -23,7 +23,7 @@ func (o *Outbox) statement(msgs []outbox.Message, locks []int64, shared int64, i
 	if c.due != nil {
 		return o.sql.enqueueDelayed, c.args(locks, shared, instance), nil
 	}
-	// None, or the outbox shared and one key: otherwise it is the outbox exclusively.
+	// insertOne takes no lock, or two: the outbox's, shared, and one key's. A single lock is the outbox's, exclusive.
 	if len(msgs) == 1 && len(locks) != 1 {
 		sql, args := o.sql.insertOne(c, locks, instance)
 		return sql, args, nil

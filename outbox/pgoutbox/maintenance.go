@@ -199,8 +199,8 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	}
 	moved, stayed, err := m.promote(ctx)
 	if stayed || moved == 0 {
-		// A transaction holds a key, or the message is due and did not go: whatever the reason,
-		// it is no use to ask at once.
+		// A transaction holds a key, or the message is due and was not moved: whatever the reason,
+		// asking again at once would not help.
 		return min(m.cfg.DelayedPoll, 20*time.Millisecond), err
 	}
 	return time.Millisecond, err
@@ -221,7 +221,7 @@ func (m *Maintenance) round(ctx context.Context) (admin.MaintenanceReport, error
 	return r.report, err
 }
 
-// all does everything once. A step that fails does not prevent the next one.
+// all does every step of the round. A step that fails does not prevent the next one.
 func (r *round) all(ctx context.Context) error {
 	m := r.Maintenance
 	facts, err := m.ob.window.Facts(ctx, m.ob.pool)
@@ -261,7 +261,7 @@ type round struct {
 	report   admin.MaintenanceReport
 	known    bool     // the groups were examined
 	exempt   []string // groups that exceed their greatest lag
-	doubted  bool     // the time
+	doubted  bool     // the database's clock is not trusted
 	trim     string   // the open-ended range, if it is too large to be closed
 }
 

@@ -13,7 +13,7 @@ const (
 	delayedLease     = "_delayed"
 )
 
-// task is work under its own lease.
+// task returns a task of maintenance that works under its own lease.
 func (o *Outbox) task(lease string, ttl time.Duration) (*leasedTask, error) {
 	t, err := o.leases.NewTask(o.pool, pglease.TaskConfig{
 		Slot: pglease.Slot{Group: lease}, TTL: ttl, Line: o.shared.line, Describe: describe,

@@ -27,8 +27,8 @@ type Outbox struct {
 	pool     pgpin.Pool    // the application's pool, with our settings
 	address  pgpin.Address // configuration of our own connections
 	db       *sql.DB       // nil if made by New
-	noteKey  string        // what connections have shown about their database
-	seenKey  string        // the same, if only an INSERT could compare it
+	noteKey  string        // key of the note, on a connection, that it leads to the outbox's database
+	seenKey  string        // the same, for connections on which only an INSERT can find that out
 	cfg      Config
 	prepare  outbox.Preparer
 	sql      statements
@@ -49,7 +49,7 @@ type Outbox struct {
 	queuedKeys  weakly[pgx.Batch, queuedKeys]
 	otherDriver atomic.Bool // a transaction had a driver other than pgx's
 
-	waitWarning time.Duration // waitWarning; shorter in tests
+	waitWarning time.Duration // the constant waitWarning; shorter in tests
 
 	mu       sync.Mutex
 	instance string // id of this outbox; empty until it was queried

@@ -64,7 +64,7 @@ func (n *session) Position(p driver.Page, settled int) ([]byte, error) {
 	})
 }
 
-// window returns the position as a window, or an error if it is not one.
+// toWindow returns the position as a window, or an error if it is not one.
 func (p position) toWindow() (w pgwindow.Window, err error) {
 	w = pgwindow.Window{
 		No: p.Window, Floor: p.Floor, NextFloor: p.NextFloor, SourceFloor: p.SourceFloor, Last: p.Last,

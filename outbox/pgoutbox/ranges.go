@@ -22,7 +22,7 @@ func (o operator) Ranges(ctx context.Context) ([]admin.Range, error) {
 	batch.Queue(withoutJIT)
 	for i, p := range parts {
 		states[i] = p.Range
-		// Uses the log, since a range that was added later may lack grants.
+		// It reads the range through the log, since a range that was added later may lack grants.
 		part := fmt.Sprintf("(SELECT * FROM %s WHERE seq >= %d AND seq < %d)", o.table, p.From, p.To)
 		batch.Queue(strings.ReplaceAll(o.sql.pins, "{range}", part)).Query(func(rows pgx.Rows) error {
 			var group string

@@ -109,7 +109,7 @@ func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 	if err != nil {
 		return err
 	}
-	// Before the transaction begins, since its xid would precede the floors.
+	// Outset comes before the transaction begins, whose xid would otherwise precede the floors.
 	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, b.begin(), r.Start.At); err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ func (b *rebase) check(ctx context.Context, tx pgx.Tx) (at whereabouts, err erro
 		return at, err
 	}
 	at.nextXid = uint64(nextXid) //nolint:gosec // xids are far below
-	// After highest, since producers go on.
+	// The probe comes after highest was read, since producers go on.
 	p, err := b.ob.window.Probe(ctx, tx, at.facts.Sequence, pgwindow.NoWindow())
 	if err != nil {
 		return at, err

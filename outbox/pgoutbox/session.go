@@ -27,7 +27,7 @@ var (
 	_ driver.Moved   = (*session)(nil)
 )
 
-// Moved implements driver.Moved. The position belongs to the same history, and goes on.
+// Moved implements driver.Moved. The position belongs to the same history, and stays valid.
 func (s *session) Moved() driver.ServerChange { return s.log.changed }
 
 // open connects, loads the position and starts to listen. The lease was claimed on writer.
@@ -70,14 +70,14 @@ type slotLog struct {
 
 	source  *source
 	lease   pglease.Lease
-	slots   int // of the group
+	slots   int // number of slots of the group
 	facts   pgwindow.Facts
-	changed driver.ServerChange // since the group was relayed before
+	changed driver.ServerChange // the change of the server since the group was last relayed
 	tail    *tail               // nil without SourceConfig.Tail
 
 	// Results of Probe, for Open.
 	probe    pgwindow.Probe
-	changing bool // the number of slots
+	changing bool // the number of slots is being changed
 }
 
 // Use implements pglog.Log.

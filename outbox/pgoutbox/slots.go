@@ -63,8 +63,8 @@ func (s *source) group(ctx context.Context) (pgwindow.Group, error) {
 	return g, err
 }
 
-// lookBeside logs what waits for other groups and is before the start of a new one, which may be
-// one of them under another name.
+// lookBeside logs messages that wait for other groups, and that lie before the start of a new
+// group: the new group may be one of the others, under another name.
 func (s *source) lookBeside(ctx context.Context, start driver.Start) error {
 	if start.Oldest {
 		return nil

@@ -189,7 +189,7 @@ func (s *source) Place(ctx context.Context) (p driver.Place, err error) {
 func (s *source) Check(ctx context.Context) error {
 	err := unusable(s.check(ctx))
 	if errors.Is(err, pgwindow.ErrStandby) {
-		// Later on it is a failover in progress, which passes.
+		// At the start a standby is a mistake. Later on it is a failover in progress, which passes.
 		return fmt.Errorf("%w: %w", driver.ErrSourceUnusable, err)
 	}
 	return err

@@ -20,7 +20,7 @@ import (
 type tailStream struct {
 	tail   *tail
 	wal    *pgwal.Stream
-	server string // that it is of
+	server string // the server that it comes from
 
 	// Used by the session's reader.
 	since int64     // transactions below it existed before the stream; 0 until it is queried
@@ -36,7 +36,7 @@ type tailStream struct {
 	rows  []tailRow
 	whole int                 // rows of transactions that have ended
 	bytes int                 // approximate size of rows
-	owed  map[int64]time.Time // rows that a window has found first and that have not arrived yet, and when it did
+	owed  map[int64]time.Time // rows that a window has found first and that have not arrived yet, and when it found them
 	ended bool
 	cause string // used by Close
 }

@@ -52,7 +52,7 @@ func New(server *redis.UniversalOptions, cfg Config) (*Sink, error) {
 	return s, nil
 }
 
-// take returns a connection for a call, which must return it with give.
+// take returns a connection for a call. The call must return it with give.
 func (s *Sink) take(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -80,7 +80,7 @@ func (s *Sink) take(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
-// give ends what take began. A link that was cut is dropped.
+// give returns the connection of a call that has ended; l is nil if take got none. A connection that was cut is closed.
 func (s *Sink) give(l *link) {
 	defer s.calls.Done()
 	if l == nil {

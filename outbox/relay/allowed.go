@@ -59,7 +59,7 @@ func (s *sender) sendAllowed(ctx context.Context, records []outbox.Record) []out
 	}
 	sent := r.sink.Send(ctx, going)
 	if len(sent) != len(going) {
-		return nil // a wrong number of results, too
+		return nil // the caller notices the wrong number of results
 	}
 	for i, place := range places {
 		results[place] = sent[i]

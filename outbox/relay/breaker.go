@@ -23,7 +23,7 @@ type breakers struct {
 	openCount int
 	lastAck   time.Time
 	changed   []*breaker             // not reported to the hooks yet
-	told      []error                // of the breakers that the last call of learn has opened, or kept open
+	told      []error                // the errors of the breakers that the last call of learn has opened, or kept open
 	held      func(topic string) int // the records of the topic that are set aside to be tried again
 	seen      seenTopics
 	keeper    driver.OutageKeeper // stores the outages; nil to store none

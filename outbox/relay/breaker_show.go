@@ -135,8 +135,8 @@ func (n nextProbe) LogValue() slog.Value {
 	return slog.TimeValue(n.NextProbe)
 }
 
-// logLines calls line for each of states, or only for the first if a line is for atLeast
-// of them or if they are many. topics is their number then.
+// logLines calls line for each of states. If they are many, or if atLeast exceeds 1, it calls
+// line once, for the first of them, and topics is their number.
 func logLines(states []BreakerState, atLeast int, line func(s BreakerState, topics slog.Attr)) {
 	if len(states) == 0 {
 		return

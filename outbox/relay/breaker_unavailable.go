@@ -79,7 +79,7 @@ func (bs *breakers) checkUnavailable(work context.Context) {
 	now := time.Now()
 	for _, name := range names {
 		if b := u.topics[name]; errors.Is(b.err, ErrPaused) && refusal(r.pauses.now(), name) == nil {
-			u.remove(b) // the pause is over: whether the destination takes it shows
+			u.remove(b) // the pause is over: a probe shows whether the destination takes it
 			b.nextProbe = now
 		}
 	}

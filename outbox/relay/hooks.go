@@ -24,7 +24,7 @@ type SendEvent struct {
 	// Records are the records passed to the sink, and Results its answers, in the same order.
 	Records []outbox.Record
 	Results []outbox.Result
-	// Took is the time that the call took.
+	// Took is the duration of the call.
 	Took time.Duration
 }
 
@@ -43,7 +43,7 @@ type ReadEvent struct {
 	Records, Bytes int
 	// Early is set if they came before the position can pass them (driver.Tailed).
 	Early bool
-	// Took is the time that the call took.
+	// Took is the duration of the call.
 	Took time.Duration
 	// Err is its error: one that the relay survives (ErrorHook), driver.ErrSlotClosed, or a
 	// consequence of the end of the lease.

@@ -53,7 +53,7 @@ func (k *keptPolicies) begun() bool {
 	return !k.noted.IsZero()
 }
 
-// of makes k that of a relay with a source and cfg.
+// of sets k up for a relay with source and cfg.
 func (k *keptPolicies) of(source driver.Source, cfg *Config) (err error) {
 	if k.keeper, _ = source.(driver.PolicyKeeper); k.keeper == nil {
 		return nil
@@ -62,7 +62,7 @@ func (k *keptPolicies) of(source driver.Source, cfg *Config) (err error) {
 	for _, p := range append(slices.Clone(cfg.Policies), Policy{}.withDefaults()) {
 		k.own = append(k.own, basis.Policy{Topics: p.Topics, Action: p.Action.String(), Attempts: p.Attempts})
 		if p.Topics == "*" {
-			break // the rest is never used
+			break // later policies are never used
 		}
 	}
 	return err
@@ -162,7 +162,7 @@ func leastLosing(alive basis.Policies, topic string, own Policy) Policy {
 	if !known || least.Action == own.Action.String() && least.Attempts <= own.Attempts {
 		return own
 	}
-	counts := Policy{Topics: own.Topics, Action: Park, Attempts: least.Attempts} // of a later release, at least
+	counts := Policy{Topics: own.Topics, Action: Park, Attempts: least.Attempts} // Park if the action is one of a later release
 	for a := Park; a <= Skip; a++ {
 		if a.String() == least.Action {
 			counts.Action = a

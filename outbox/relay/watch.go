@@ -19,7 +19,7 @@ type watch struct {
 	terms   []*term
 	in, out ewma
 	created time.Time // of the newest record that was settled
-	good    ewma      // deliveries
+	good    ewma      // the rate of deliveries
 	bad     ewma
 	lastAck time.Time
 	contact time.Time     // the source has answered
@@ -186,7 +186,7 @@ func (t *term) progress(ctx context.Context, records []outbox.Record, held int) 
 const changedFor = time.Hour
 
 // noteServer raises an alarm if the server of the group has changed lately. Each relay that leads
-// does so, since the first one may end before anybody sees its alarm.
+// does so, since the first one may end before an operator sees its alarm.
 func (r *Relay) noteServer(ctx context.Context, s driver.Session) {
 	moved, ok := s.(driver.Moved)
 	if !ok {
@@ -214,7 +214,7 @@ func (r *Relay) noteServer(ctx context.Context, s driver.Session) {
 // inspect raises the alarms that depend on time.
 func (r *Relay) inspect(ctx context.Context) {
 	s := r.State()
-	stuck := s.Stuck && s.still == "" // which has its own alarm
+	stuck := s.Stuck && s.still == "" // a slot that stands still has its own alarm
 	r.watch.set(ctx, r, stuck, outbox.AlarmEvent{
 		Kind: AlarmStuck, Topic: s.OldestTopic,
 		Detail: fmt.Sprintf("a record is %s old although its destination is up", s.OldestAge.Round(time.Second)),

@@ -37,7 +37,7 @@ func killedBetween(ctx context.Context, tr *trial) {
 	tr.relay(ctx, s, page, nil)
 }
 
-// killedAmid kills it while pages are being sent, one after another.
+// killedAmid kills the destination while pages are being sent, one after another.
 func killedAmid(ctx context.Context, tr *trial) {
 	k, s := tr.killer(ctx)
 	const pages, size = 60, 100

@@ -31,7 +31,7 @@ type Check struct {
 	Name string
 
 	run  func(ctx context.Context, tr *trial) // fails by package fail
-	skip func(f Features) bool                // nil: never
+	skip func(f Features) bool                // nil: the check is never skipped
 }
 
 // Run runs the check on s, which no other check may have used, and returns the violation if there

@@ -44,10 +44,10 @@ func claims(ctx context.Context, f Features, newSubject func() Subject) (table s
 // feature is one of Features.
 type feature struct {
 	name string
-	// without is the Features that rules out only this one.
+	// without is a Features that rules out only this feature.
 	without Features
 	lacks   func(f Features) bool
-	// there checks for it in a Subject whose Features rule it out.
+	// there looks for the feature in a Subject whose Features rule it out.
 	there func(ctx context.Context, f Features, newSubject func() Subject) (bool, error)
 }
 

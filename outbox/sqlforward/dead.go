@@ -64,7 +64,7 @@ func (f *Forwarder) deadGaps(ctx context.Context, conn *sql.Conn) (dead []gap, e
 	return dead, nil
 }
 
-// empty reports whether a gap has no rows, and no transaction is at one of its numbers.
+// empty reports whether a gap has no rows, and no transaction has a lock on one of its numbers.
 func (f *Forwarder) empty(ctx context.Context, q querier, g gap) (bool, error) {
 	var number int64
 	err := q.QueryRowContext(ctx, f.sql["gap_look"], g.from, g.to).Scan(&number)

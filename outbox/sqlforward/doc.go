@@ -10,7 +10,7 @@
 //	ob, err := sqloutbox.New(db, outbox.MySQL, sqloutbox.Config{})
 //	f, err := sqlforward.New(db, outbox.MySQL, ob, sqlforward.Config{})
 //	err = f.Migrate(ctx)
-//	err = f.Run(ctx) // beside a relay on ob.Source
+//	err = f.Run(ctx) // next to a relay on ob.Source
 //
 // # Order
 //

@@ -176,7 +176,7 @@ func (m *Maintenance) promoteDue(ctx context.Context) (time.Duration, error) {
 	}
 	next, err := m.ob.untilDue(ctx, m.cfg.DelayedPoll)
 	if next == 0 && moved == 0 {
-		next = soon // a message is due and did not go: it is no use to ask at once
+		next = soon // a message is due and was not moved: asking again at once would not help
 	}
 	return max(next, time.Millisecond), err
 }

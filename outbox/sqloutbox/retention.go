@@ -121,7 +121,7 @@ func (m *Maintenance) raiseFloor(ctx context.Context, report *admin.MaintenanceR
 		to := old
 		for i := range groups {
 			g := &groups[i]
-			g.At = g.At.From(floor) // of a group that retention has passed
+			g.At = g.At.From(floor) // retention may have passed the group
 			low := g.At.Low()
 			if low >= old {
 				continue

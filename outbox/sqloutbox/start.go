@@ -52,8 +52,8 @@ func (s *source) lookEmpty(ctx context.Context, q sqlstore.Querier) error {
 	return err
 }
 
-// lookBeside logs what waits for other groups and is before the start of a new one, which may be
-// one of them under another name.
+// lookBeside logs messages that wait for other groups, and that lie before the start of a new
+// group: the new group may be one of the others, under another name.
 func (s *source) lookBeside(ctx context.Context, q sqlstore.Querier) error {
 	groups, err := s.ob.log.Groups(ctx, q)
 	for _, g := range groups {

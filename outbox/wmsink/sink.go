@@ -108,7 +108,7 @@ func (s *Sink) spread(records []outbox.Record) (queues []queue, busy int) {
 	return queues, busy
 }
 
-// run works q off in lane l, once that is free.
+// run publishes the records of q in lane l, once the lane is free.
 func (s *Sink) run(ctx context.Context, c *call, l *lane, q *queue) {
 	if l.take(ctx) != nil {
 		return

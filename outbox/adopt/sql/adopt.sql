@@ -9,8 +9,8 @@
 -- A savepoint that is rolled back takes its rows with it. The names of the triggers make the
 -- note come first where constraints are immediate.
 --
--- The body of a function is not looked at before it runs, which would be in a producer: that
--- the outbox has what they call is asked first.
+-- The server does not check the body of a function before it runs, which would be in a
+-- producer. So this checks first that the outbox has the functions that they call.
 SELECT @{text:_refuse}::regproc, @{text:_lock_keys}::regproc, @{text:_put}::regproc;
 
 CREATE OR REPLACE FUNCTION {note}() RETURNS trigger

@@ -1,5 +1,5 @@
--- Marks as sent what the old worker would send again: the outbox has all rows of the table, if
--- those that were pending were passed on and triggers have passed on the others. Else it marks nothing.
+-- Marks as sent what the old worker would send again: the outbox has all rows of the table, if the
+-- pending ones were passed on and triggers have passed on the others. Otherwise it marks nothing.
 DO $leat$
 #variable_conflict use_column
 DECLARE

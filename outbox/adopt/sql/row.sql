@@ -1,5 +1,5 @@
--- The message of the row NEW, and why one cannot be sent. The field is known by what was
--- evaluated last, or by what outbox_refuse says.
+-- Makes the message of the row NEW, or reports why it cannot be sent. The field to blame is the
+-- one that was evaluated last, or the one that outbox_refuse names.
     BEGIN
         leat_field := 'id'; leat_id := {id};
         leat_field := 'topic'; leat_topic := {topic};

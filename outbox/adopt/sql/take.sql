@@ -1,6 +1,6 @@
--- Passes rows on that are pending, unless triggers have passed on all rows already. The table
--- is locked: writers have ended, and those to come find the triggers. So these rows are in front of all
--- that are inserted later. The comment is what release goes by.
+-- Passes on the pending rows, unless triggers have passed on all rows already. The table is locked:
+-- writers have ended, and those to come find the triggers. So these rows are in front of all that are
+-- inserted later. finish.sql recognises by the comment on the function that this was done.
 -- part of other statements
 DO $leat$
 #variable_conflict use_column

@@ -67,11 +67,11 @@ func (o Operators) SkipHead(ctx context.Context, req admin.SkipHeadRequest) (adm
 	return ask.change(ctx, o.Store, req.Group, sel, pickHead(req), func(tx Tx, rows []Row) error { return tx.Delete(ctx, rows) })
 }
 
-// asked is a request, with its requester.
+// asked is an operator's request.
 type asked struct {
 	by         admin.By
 	action     string // for the audit
-	keepErrors bool   // in the audit, since the rows go
+	keepErrors bool   // the audit gets the errors, since the rows are deleted
 	dryRun     bool   // nothing is changed: a dry run
 }
 
@@ -161,7 +161,7 @@ func (a asked) entries(rows []Row) []admin.AuditEntry {
 	return all
 }
 
-// query is sel on rows in a state.
+// query returns the Query for the rows in a state that sel selects.
 func query(sel admin.Selection, in State) Query {
 	return Query{
 		In: []State{in}, ID: sel.ID, Line: driver.Key{Topic: sel.Topic, Key: sel.Key},

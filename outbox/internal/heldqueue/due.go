@@ -65,7 +65,7 @@ func Due(ctx context.Context, r Reader, want Want) ([]driver.Held, error) {
 
 func ascending(a, b Row) int { return cmp.Compare(a.Seq, b.Seq) }
 
-// within returns rows up to the one that fills bytes.
+// within returns the first of rows, up to the one that fills bytes.
 func within(rows []Row, bytes int) []Row {
 	for i := range rows {
 		if bytes -= rows[i].Bytes; bytes <= 0 {

@@ -73,7 +73,8 @@ func Hold(ctx context.Context, tx Tx, by Relay, records []outbox.Record, h []dri
 	return err
 }
 
-// bySeq returns those of all rows, by number, that are in one of the states.
+// bySeq returns the rows of the elements of all that are in one of the states in, by number. seq returns the number of
+// an element.
 func bySeq[T any](ctx context.Context, r Reader, in []State, all []T, seq func(one *T) int64) (map[int64]Row, error) {
 	seqs := make([]int64, len(all))
 	for i := range all {

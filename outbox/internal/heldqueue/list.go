@@ -75,7 +75,7 @@ func stateless(rows []Row) []listed {
 	return all
 }
 
-// list returns what pick has picked, with the records.
+// list returns the rows that pick has picked, with their records.
 func list(
 	ctx context.Context, s Store, q admin.HeldQuery, pick func(r Reader, q admin.HeldQuery) ([]listed, error),
 ) (all []admin.HeldRecord, err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/leat-go/leat/outbox/driver"
 )
 
-// keySet are the keys that a write touches, as parameters.
+// keySet are the keys that a write touches, as parameters of statements.
 type keySet struct {
 	topics []string
 	keys   []*string
@@ -21,7 +21,7 @@ func (k *keySet) add(topic string, key *string) {
 	}
 }
 
-// columns are rows as parameters.
+// columns are rows as parameters of a statement: one array per column.
 type columns struct {
 	seqs     []int64
 	created  []time.Time

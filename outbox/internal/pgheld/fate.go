@@ -24,7 +24,7 @@ const maxErrors = 100
 // record whose error cannot be stored could never be set aside.
 const maxErrorBytes = 2000
 
-// fates are fates as parameters.
+// fates are the fates of records, as parameters of a statement.
 type fates struct {
 	epoch    int64
 	names    []string

@@ -13,7 +13,7 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pglease"
 )
 
-// keyArgs and filterArgs are parameters, NULL where s does not select so.
+// keyArgs and filterArgs return parameters of the statements that select by s: NULL for each field that s leaves empty.
 func keyArgs(s admin.Selection) []any {
 	if s.Key == "" {
 		return []any{(*string)(nil), (*string)(nil)}

@@ -16,7 +16,7 @@ type Claimant struct {
 	name string
 
 	mu       sync.Mutex
-	attempts int64   // ever made
+	attempts int64   // number of attempts so far
 	running  []int64 // those that have not ended
 }
 

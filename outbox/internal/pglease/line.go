@@ -17,7 +17,7 @@ type Line struct {
 	close func(ctx context.Context, conn *pgx.Conn)
 
 	mu        sync.Mutex
-	free      sync.Cond          // told when the connection is
+	free      sync.Cond          // signalled when the connection is free
 	inUse     bool               // guards what follows below
 	wanted    int                // tasks that wait for it
 	interrupt context.CancelFunc // ends Listen; nil if Listen is not running

@@ -10,8 +10,8 @@ import (
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
 )
 
-// early is what a session has returned before its windows reach it. It is safe for concurrent
-// use.
+// early records the rows that a session has returned before its windows reach them. It is safe
+// for concurrent use.
 //
 // A window is opened only when every early page is settled or withdrawn. So the rows of a window
 // are of two kinds: those that were acknowledged early, which it leaves out, and others, which it
@@ -19,12 +19,12 @@ import (
 // their commits, starting behind a window.
 type early struct {
 	mu      sync.Mutex
-	allowed bool      // by Follow
+	allowed bool      // set by Follow
 	stream  Stream    // joined; nil if none is
 	fresh   bool      // stream was joined with the newest window
 	lookAt  time.Time // the latest time to open a window, while there is a stream
 
-	generation int              // of pages; Withdraw begins another
+	generation int              // number of the generation of pages; Withdraw begins a new one
 	unsettled  int              // pages of this generation
 	sent       map[int64]uint64 // acknowledged rows and their transactions, not behind the position
 }
@@ -87,8 +87,8 @@ func (e *early) enter(prev, target pgwindow.Snapshot, stream Stream) (skip []int
 	return skip
 }
 
-// looked sets the time of the next look. It reports whether a stream is joined, and whether this
-// is the first look since.
+// looked sets the time of the next look at the log. It reports whether a stream is joined, and
+// whether this is the first look since it was joined.
 func (e *early) looked(again time.Time) (joined, fresh bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -99,7 +99,7 @@ func (e *early) looked(again time.Time) (joined, fresh bool) {
 }
 
 // page returns the next rows of the stream, which may be none. It reports false if the log must
-// be read: there is no stream, or it is time.
+// be read: there is no stream, or the time of the next look has come.
 func (e *early) page(target pgwindow.Snapshot, round, limit int, now time.Time) (driver.Page, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -119,7 +119,7 @@ func (e *early) page(target pgwindow.Snapshot, round, limit int, now time.Time) 
 				records, xids = append(records, rows[i].Record), append(xids, rows[i].XID)
 			}
 		}
-		more = len(rows) == limit // a former stream may have sent all of them
+		more = len(rows) == limit // an earlier stream may have sent all of rows
 	}
 	if len(records) == 0 {
 		return driver.Page{}, true

@@ -14,7 +14,7 @@ import (
 // readerKept is how long the reader's connection is kept after it was last needed.
 const readerKept = 10 * time.Second
 
-// turn is a lock that can be waited for with a bound.
+// turn is a lock that also offers a wait with a time limit.
 type turn chan struct{}
 
 // Lock waits for the lock.
@@ -154,7 +154,7 @@ func (s *Session) closeReader(ctx context.Context) {
 	if s.reader != nil {
 		Close(ctx, s.reader)
 		s.reader = nil
-		if !s.cfg.Apart { // it has this one whatever the room
+		if !s.cfg.Apart { // with Apart, the connection was not taken from Room
 			s.cfg.Room.GiveBack()
 		}
 	}

@@ -49,9 +49,9 @@ type Log interface {
 // Place is how far a window has been read.
 type Place struct {
 	Window pgwindow.Window
-	// Read: rows of the window up to here were read.
+	// Read is the number up to which the window was read.
 	Read int64
-	// Whole reports whether these are all.
+	// Whole is set if these are all rows of the window.
 	Whole bool
 	// Skip are rows of the window that were handed out early, ascending: Page leaves them
 	// out.
@@ -62,7 +62,7 @@ type Place struct {
 type Rows struct {
 	// Records are the rows that a relay sends, ascending in Seq.
 	Records []outbox.Record
-	// Last: rows of the window up to here were read with these.
+	// Last is the number up to which the window has been read, with these rows.
 	Last int64
 	// Whole reports whether no row of the window is left.
 	Whole bool

@@ -11,7 +11,7 @@ import (
 // cursor is where a page ends.
 type cursor struct {
 	window int64
-	last   int64 // of the whole page
+	last   int64 // the last number of the page
 	final  bool  // no page of the window follows
 	free   func()
 }
@@ -20,7 +20,7 @@ type cursor struct {
 // and what of that is stored in the database. It is safe for concurrent use.
 type progress struct {
 	mu     sync.Mutex
-	slots  int // that the group has
+	slots  int // number of slots of the group
 	window pgwindow.Window
 	read   int64   // rows of the window up to here were read
 	whole  bool    // all of the window was read
@@ -33,7 +33,7 @@ type progress struct {
 	joined int     // windows that other slots have opened
 }
 
-// begin makes w the current window, from where it is settled.
+// begin makes w the current window. Reading continues after its settled rows.
 func (p *progress) begin(w pgwindow.Window, slots int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *progress) enter(w pgwindow.Window) {
 	p.skip = nil
 }
 
-// next makes w, which follows, the current window, except for the rows in skip.
+// next makes w, the window that follows, the current one. The rows in skip are left out.
 func (p *progress) next(w pgwindow.Window, skip []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

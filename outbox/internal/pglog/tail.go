@@ -91,7 +91,7 @@ func (s *Session) looked(ctx context.Context, missed []outbox.Record) {
 	}
 	var seqs []int64
 	for i := range missed {
-		if !fresh { // else they are from before the stream
+		if !fresh { // otherwise they were committed before the stream was joined
 			seqs = append(seqs, missed[i].Seq)
 		}
 	}

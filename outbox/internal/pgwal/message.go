@@ -110,7 +110,7 @@ func (d *decoder) relation(r *reader) error {
 		_ = r.take(4 + 4) // type, modifier
 	}
 	if r.bad {
-		return nil // change says so
+		return nil // change returns the error
 	}
 	return d.handler.Relation(id, schema, table, columns)
 }
@@ -136,7 +136,7 @@ func (d *decoder) insert(r *reader) error {
 		d.values = append(d.values, v)
 	}
 	if r.bad {
-		return nil // change says so
+		return nil // change returns the error
 	}
 	return d.handler.Insert(id, d.values)
 }

@@ -155,7 +155,7 @@ func (s *Stream) data(b []byte) error {
 	r := &reader{b: b}
 	switch kind := r.byte(); kind {
 	case 'w':
-		_ = r.uint64() // of the change
+		_ = r.uint64() // LSN of the change
 		end, sent := r.uint64(), r.uint64()
 		if r.bad {
 			return fmt.Errorf("%w: %.20x ends early", ErrProtocol, b)

@@ -105,7 +105,7 @@ func PrepareChain(names pgmigrate.Names) (*Chain, error) {
 type Group struct {
 	// Listed is set if the group is known, Started if it has a position.
 	Listed, Started bool
-	// Slots is their number, Next the number that it is being changed to, or 0.
+	// Slots is the number of its slots, Next the number that it is being changed to, or 0.
 	Slots, Next int16
 	// Topics are the patterns of the topics that it reads; nil for all.
 	Topics []string

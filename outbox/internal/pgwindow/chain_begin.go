@@ -17,7 +17,7 @@ const (
 	BeginAt
 )
 
-// Outset is the place where a group begins, and what had to be read before.
+// Outset is the place where a group begins, with everything that had to be read beforehand.
 type Outset struct {
 	at     Begin
 	time   time.Time

@@ -33,7 +33,7 @@ func (c *Chain) Claim(
 		if _, err := tx.Exec(ctx, c.claimRows, group); err != nil {
 			return err
 		}
-		// Again in any case: a rival may have created the rows while we waited for it.
+		// Claim again in any case: a rival may have created the rows while we waited for it.
 		if err := claim(); !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}

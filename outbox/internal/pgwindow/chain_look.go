@@ -12,7 +12,7 @@ import (
 
 // Look is the result that a claim would have.
 type Look struct {
-	// Slots is their number, 0 if the group is not listed.
+	// Slots is the group's number of slots, 0 if it is not listed.
 	Slots int
 	// Members is the number of relays that have registered as alive.
 	Members int

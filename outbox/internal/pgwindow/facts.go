@@ -43,7 +43,7 @@ func (s *Statements) Facts(ctx context.Context, db Querier) (Facts, error) {
 	case standby:
 		return Facts{}, ErrStandby
 	case !mayRead:
-		// Newer servers answer NULL to roles without the right: an empty log.
+		// Newer servers answer NULL to roles without the right, which would look like an empty log.
 		return Facts{}, fmt.Errorf("%w: GRANT SELECT on the sequence of %s", ErrSequencePrivilege, s.names.Qualified(""))
 	case partly != "":
 		return Facts{}, fmt.Errorf("%w: on %s", outbox.ErrRowSecurity, partly)

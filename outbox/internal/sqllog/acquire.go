@@ -195,7 +195,7 @@ func (l *Log) renamed(ctx context.Context, q sqlstore.Querier, group string) err
 func (l *Log) take(
 	ctx context.Context, r Reader, owner string, before GroupRow, ttl time.Duration,
 ) (g GroupRow, life string, won bool, err error) {
-	dead, deadEpoch := []byte{}, int64(-1) // nobody
+	dead, deadEpoch := []byte{}, int64(-1) // match no holder
 	if before.dead {
 		dead, deadEpoch = []byte(before.Owner), before.Epoch
 	}
@@ -219,7 +219,7 @@ func (l *Log) take(
 		if err := now.check(life, g.At); err != nil {
 			return err
 		}
-		g.At = g.At.From(now.floor) // of a group that no longer held history back
+		g.At = g.At.From(now.floor) // the group may have lost history: it no longer held it back
 		return nil
 	})
 	return g, life, won, err

@@ -23,8 +23,7 @@ const (
 	// widestGap is the widest gap that a session closes. A wider one is a jump of the counter,
 	// and costs as little as a narrow one.
 	widestGap = 1000
-	// gapAge is how long a transaction may have been at a gap before the session tries to close
-	// it.
+	// gapAge is how long a gap is left to its transaction before the session tries to close it.
 	gapAge = 10 * time.Second
 	// gapsAtOnce and numbersAtOnce bound the gaps that one Read tries to close, and the
 	// numbers in them.
@@ -129,10 +128,10 @@ type closing struct {
 	until time.Time
 }
 
-// close closes gaps together. If a transaction is at one of them, it tries each half.
+// close closes gaps together. If a transaction has a lock on one of their numbers, it tries each half.
 func (c *closing) close(ctx context.Context, gaps []Span) error {
 	if c.left == 0 || !time.Now().Before(c.until) {
-		return nil // in the next pass
+		return nil // the next pass tries again
 	}
 	c.left--
 	closed, err := c.log.CloseGaps(ctx, c.conn, gaps)
@@ -158,9 +157,9 @@ func (s *session) warnGaps(ctx context.Context, err error) {
 	}
 }
 
-// CloseGaps closes gaps, at most MaxSpans, unless a transaction is at one of their numbers, and
-// reports whether it has closed all. Without the check, the INSERT would wait for that
-// transaction.
+// CloseGaps closes gaps, at most MaxSpans, unless a transaction has a lock on one of their
+// numbers, and reports whether it has closed all. Without the check, the INSERT would wait for
+// that transaction.
 func (l *Log) CloseGaps(ctx context.Context, q sqlstore.Querier, gaps []Span) (closed bool, err error) {
 	if !l.Dialect.OneWriter {
 		where, args := Within(gaps)

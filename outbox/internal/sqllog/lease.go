@@ -13,7 +13,7 @@ type GroupRow struct {
 	Owner string
 	Epoch int64
 	Rev   int64         // grows with each write of a relay
-	Left  time.Duration // of the lease; nothing if its holder has died
+	Left  time.Duration // remaining time of the lease; 0 if its holder has died
 	Now   time.Time
 	At    Position
 	// Topics are the patterns with which At was reached, nil for all; Read is set if a relay has

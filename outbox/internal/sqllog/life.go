@@ -27,7 +27,8 @@ type state struct {
 	found       bool   // whether the row exists
 }
 
-// state fails if a server other than server answers; an empty server is not compared.
+// state reads the state, with the row that has number n. It fails if a server other than server answers; an empty
+// server is not compared.
 func (l *Log) state(ctx context.Context, q sqlstore.Querier, server string, n int64) (s state, err error) {
 	var mark, life, place, here []byte
 	err = q.QueryRowContext(ctx, l.SQL["life"], markNumber, n, n, server).Scan(&mark, &life, &s.floor, &place, &here, &s.id, &s.found, &s.last)

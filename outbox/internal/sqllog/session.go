@@ -34,10 +34,10 @@ type session struct {
 	// lost. A row that was restored from a backup has less.
 	rev, tried int64
 
-	read   place // of what Read has returned
-	pages  int   // that Read has returned
+	read   place // the end of what Read has returned
+	pages  int   // number of pages that Read has returned
 	aging  aging
-	warned bool // that gaps cannot be closed
+	warned bool // it has logged that gaps cannot be closed
 	// What is settled: the position, and how much of which page.
 	settled  Position
 	page, at int
@@ -63,12 +63,12 @@ func (p place) behind(to Position, raw RawPage) place {
 	return p
 }
 
-// cursor is the note on a page.
+// cursor is the Cursor of a page.
 type cursor struct {
-	no      int      // of the page, from 1
-	before  Position // when the page was read
-	numbers []int64  // of all rows of the page
-	upTo    []int    // of each record, the number of rows up to it
+	no      int      // number of the page, from 1
+	before  Position // position before the page was read
+	numbers []int64  // numbers of all rows of the page
+	upTo    []int    // for each record, the number of rows up to it
 }
 
 // after returns the position at which n records of the page are settled. With the last record,
@@ -127,8 +127,8 @@ func (s *session) readRaw(ctx context.Context, at place, limit int) (raw RawPage
 	return raw, err
 }
 
-// choose keeps those of the rows that are messages of the group's topics, and leaves the
-// last row where it is.
+// choose returns a page of those rows that are messages of the group's topics. It reuses the
+// slice, and does not change its last element unless that is in the page.
 func (s *session) choose(before Position, raw RawPage) (driver.Page, *cursor) {
 	n := len(raw.Records)
 	c := &cursor{before: before, numbers: make([]int64, n), upTo: make([]int, 0, n)}
@@ -137,7 +137,7 @@ func (s *session) choose(before Position, raw RawPage) (driver.Page, *cursor) {
 		r := &raw.Records[i]
 		c.numbers[i] = r.Seq
 		if r.Shard >= 0 && topics.MatchAny(s.reader.Topics, r.Topic) {
-			page.Records = append(page.Records, *r) // in place
+			page.Records = append(page.Records, *r) // overwrites earlier rows
 			c.upTo = append(c.upTo, i+1)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *session) Advance(ctx context.Context, p driver.Page, n int) error {
 	return nil
 }
 
-// settling is the result of moving the position in a call.
+// settling is the result of a call that moves the position.
 type settling struct {
 	Position
 
@@ -270,7 +270,7 @@ func (s *session) note(to settling) {
 	defer s.mu.Unlock()
 	s.settled, s.page, s.at = to.Position, to.cursor.no, to.n
 	if to.n == len(to.cursor.upTo) {
-		s.at = -1 // completely
+		s.at = -1 // the page is completely settled
 	}
 }
 

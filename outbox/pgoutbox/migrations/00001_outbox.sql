@@ -1,6 +1,6 @@
--- The outbox of leat: an append-only log of the messages that business
--- transactions enqueued. Nothing in it is ever updated, so it grows no dead
--- rows; relays keep their positions beside it.
+-- The outbox of leat: an append-only log of the messages that business transactions enqueued.
+-- Nothing in it is ever updated, so it grows no dead rows; relays keep their positions in other
+-- tables.
 --
 -- Producers need INSERT on the columns that they give (id, shard, id_text, topic,
 -- key, type, payload, headers, occurred_at; an explicit xid of the past would be
@@ -51,7 +51,7 @@ CREATE TABLE @{_p3} PARTITION OF @{} FOR VALUES FROM (20000001) TO (30000001);
 CREATE TABLE @{_p4} PARTITION OF @{} FOR VALUES FROM (30000001) TO (40000001);
 CREATE TABLE @{_tail} PARTITION OF @{} FOR VALUES FROM (40000001) TO (MAXVALUE);
 
--- One row: what tells this outbox from one of the same name elsewhere.
+-- One row: what distinguishes this outbox from one of the same name elsewhere.
 CREATE TABLE @{_meta} (
     only_row   boolean     PRIMARY KEY DEFAULT true CHECK (only_row),
     instance   uuid        NOT NULL DEFAULT gen_random_uuid(),
@@ -66,19 +66,19 @@ CREATE TABLE @{_leases} (
     slot        smallint    NOT NULL,
     owner       text,
     epoch       bigint      NOT NULL DEFAULT 0,
-    -- It counts while the clock is between them: as long before its renewal as after it. A clock
-    -- that has gone back further has not come to it yet.
+    -- The lease counts while the clock is between the two: as long before its renewal as after
+    -- it. A clock that has gone back further has not reached it yet.
     lease_from  timestamptz NOT NULL DEFAULT '-infinity',
     lease_until timestamptz NOT NULL DEFAULT '-infinity',
     -- Patterns of the topics by which the slot's position was made; NULL: not noted yet, those of
     -- the group.
     topics      text[],
-    -- What relays of the group do with records that cannot be delivered, beside slot 0.
+    -- What relays of the group do with records that cannot be delivered; stored with slot 0.
     policies    text        NOT NULL DEFAULT '',
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);
 
--- One row a relay group. A group that is not listed has one slot and reads every topic.
+-- One row per relay group. A group that is not listed has one slot and reads every topic.
 CREATE TABLE @{_groups} (
     relay_group text        PRIMARY KEY,
     -- Each slot reads the shards that are its number modulo slots.
@@ -90,7 +90,7 @@ CREATE TABLE @{_groups} (
     -- A group whose oldest message waits for longer than this no longer holds
     -- history back; NULL: it always does.
     max_lag     interval,
-    -- Names that the group had before: nobody begins a group of that name by mistake.
+    -- Names that the group had before, so that no group of such a name is begun by mistake.
     former      text[]      NOT NULL DEFAULT '{}',
     created_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The log that the group's positions belong to: the file of its sequence, which
@@ -109,7 +109,7 @@ CREATE TABLE @{_groups} (
     from_oldest boolean     NOT NULL DEFAULT false
 );
 
--- Relays that live, so that they can share the slots of a group fairly.
+-- Live relays, so that they can share the slots of a group fairly.
 CREATE TABLE @{_members} (
     relay_group text        NOT NULL,
     member      text        NOT NULL,
@@ -121,15 +121,14 @@ CREATE TABLE @{_members} (
     PRIMARY KEY (relay_group, member)
 ) WITH (fillfactor = 50);
 
--- How far a relay has come: one row a window, inserted when the window is
--- opened, the newest counts. A window is every row that its target snapshot sees
--- and its prev snapshot does not, read in the order of seq.
+-- How far a relay has come: one row per window, inserted when the window is opened; the newest
+-- counts. A window is every row that its target snapshot sees and its prev snapshot does not,
+-- read in the order of seq.
 --
 -- Where a group has several slots they share one chain of windows: the slot
 -- that opens a window leads, the others copy its snapshots. A window with
--- another number of slots than the one before is empty; where the slots change,
--- every slot comes to it before any goes past it. leads stays false where there is
--- but one slot.
+-- another number of slots than the one before is empty; where the slots change, every slot
+-- comes to it before any goes past it. leads stays false if there is only one slot.
 CREATE TABLE @{_positions} (
     relay_group       text        NOT NULL,
     slot              smallint    NOT NULL,
@@ -209,7 +208,7 @@ CREATE TABLE @{_out} (
     PRIMARY KEY (relay_group, slot, topic)
 );
 
--- Records that were given up by the policy of their topic, for people.
+-- Dead records: by the policy of their topic, relays no longer try them. They are kept for people.
 CREATE TABLE @{_dead} (
     relay_group text        NOT NULL,
     seq         bigint      NOT NULL,
@@ -270,9 +269,9 @@ CREATE TABLE @{_delayed} (
 );
 CREATE INDEX @{name:_delayed_id_idx} ON @{_delayed} (id);
 
--- A position is worth something only in the history that wrote it: the cluster, and
--- the log as it was then. What contradicts its database counts as no position at all,
--- to relays, to maintenance and to those who look.
+-- A position is valid only in the history that wrote it: the cluster, and the log as it was
+-- then. One that contradicts its database counts as no position at all, for relays, for
+-- maintenance and for the views.
 
 -- What is wrong with a position, NULL for nothing. Relays refuse what this names. The texts are
 -- those of the table of facts (internal/basis).
@@ -290,14 +289,13 @@ RETURN CASE
     THEN 'the log''s numbers have gone back behind the stored position'
 END;
 
--- A position is no use, either, once the log's sequence was set back: rows have numbers
--- that it has passed. The relay looks at all that is behind its window. Those who look at the
--- views, and maintenance, look at the hundred rows up to the highest number that the newest
--- window knows of: if the sequence has come back to it, these are new. If it has not, its
--- position is ahead of the log.
+-- A position is not valid, either, once the log's sequence was set back: rows have numbers that
+-- it has passed. The relay looks at all rows behind its window. The views and maintenance look
+-- at the hundred rows up to the highest number that the newest window knows of: if the sequence
+-- has come back to it, these are new. If it has not, its position is ahead of the log.
 
--- Where each slot stands: its newest window, and what is wrong with it. A position
--- that is no use has settled nothing.
+-- Where each slot stands: its newest window, and what is wrong with it. A position with a
+-- problem has settled nothing.
 CREATE VIEW @{_standing} AS
 SELECT s.relay_group, s.slot, s.slots, s.next_slots, s.topics, w.problem, p.window_no, p.opened_at,
        CASE WHEN w.problem IS NULL THEN p.prev ELSE '3:3:' END AS prev,
@@ -324,9 +322,9 @@ CROSS JOIN LATERAL (
              THEN 'the log has given out numbers again that the stored position has passed' END) AS problem
       OFFSET 0) w;
 
--- The views cost a few index probes a slot, and the planner must know it: what it takes
--- for dear it compiles (jit), for seconds, and the bounds are unknown to it until the view
--- runs. So conditions that hold for every row, such as BETWEEN (SELECT 0) AND (SELECT 63),
+-- The views cost a few index probes per slot, and the planner must know it: it compiles what it
+-- considers expensive (jit), which takes seconds, and it does not know the bounds before the
+-- view runs. So conditions that hold for every row, such as BETWEEN (SELECT 0) AND (SELECT 63),
 -- tell it how few rows there are: half a percent for each. A CASE around a filter says that
 -- half of the rows pass, so that a LIMIT is met soon.
 
@@ -349,11 +347,11 @@ WHERE p.slot BETWEEN (SELECT 0) AND (SELECT 63)
            SELECT FROM unnest(p.topics) AS t(pattern)
            WHERE o.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')) END;
 
--- For people with psql: one row a slot. What is pending is counted up to a
--- thousand and estimated beyond, from the numbers that each range holds: where a range was
--- closed, those up to its end were never drawn. The oldest is the first of
--- each kind of unsettled row, so that the view stays cheap however far behind a
--- group is and however old a transaction. The kinds are, with T the newest window's target:
+-- For people with psql: one row per slot. What is pending is counted up to a thousand and
+-- estimated beyond, from the numbers that each range holds: where a range was closed, those up
+-- to its end were never drawn. The oldest is the first of each kind of unsettled row, so that
+-- the view stays cheap however far behind a group is and however old a transaction. The kinds
+-- are, with T the newest window's target:
 --   ahead   above what is read of the window, and not in the windows before
 --   early   of transactions that were under way before the window, and are in it
 --   late    of transactions under way in T, or above the next window's floor, which
@@ -546,7 +544,7 @@ LANGUAGE sql VOLATILE AS $leat$
                  || substr(uuid_send(gen_random_uuid()), 7)) AS made(r)
 $leat$;
 
--- Refuses what could not be stored and sent as it is.
+-- Refuses a message that could not be stored and sent unchanged.
 CREATE FUNCTION @{_refuse}(topic text, payload bytea, key text, type text, id text, headers jsonb,
     occurred_at timestamptz, not_before timestamptz) RETURNS void
 LANGUAGE plpgsql STABLE AS $leat$

@@ -1,10 +1,9 @@
--- Moves messages into the log, in the order of their times: nextval is called above
--- the sort. The locks of their keys are held by now, and the page is looked at anew
--- under them. Rows are locked in their order, so that promoters wait for each other and
--- do not deadlock. The xid is drawn by these locks, before any number. The time of the
--- event stays what it was. $1 and $2: behind what the page begins; $3 and $4: its last;
--- $5: the keys whose messages may go, NULL for all.
--- See design 10.6.
+-- Moves messages into the log, in the order of their times: nextval is called above the sort.
+-- The locks of their keys are held by now, and the page is read again under them. Rows are
+-- locked in their order, so that promoters wait for each other and do not deadlock. The xid is
+-- drawn by these locks, before any number. The time of the event stays what it was. $1 and $2:
+-- the row before the page; $3 and $4: its last row; $5: the keys whose messages may go, NULL
+-- for all. See design 10.6.
 WITH d AS (
     DELETE FROM @{_delayed} x
     USING (

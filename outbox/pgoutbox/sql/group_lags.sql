@@ -1,9 +1,9 @@
--- The age of each group's oldest unsettled message, about; one row of each kind is
--- read a slot, however far behind it is and however old the oldest transaction is.
--- They are rows of transactions that were under way in prev or target, rows above the
--- floor of the window that will follow, and rows of the newest window above its floor.
--- Of those only the next ones past its last are looked at, so that the age can be
--- understated, never overstated.
+-- The approximate age of each group's oldest unsettled message. One row of each kind is read
+-- per slot, however far behind it is and however old the oldest transaction is. The kinds are
+-- rows of transactions that were under way in prev or target, rows above the floor of the
+-- window that will follow, and rows of the newest window above its floor. Of the last kind only
+-- the next rows past its last are looked at, so that the age can be understated, never
+-- overstated.
 -- shows
 SELECT n.relay_group,
        (extract(epoch FROM statement_timestamp() - min(x.created_at)) * 1000000.0)::bigint AS lag,

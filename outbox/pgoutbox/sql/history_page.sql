@@ -1,8 +1,7 @@
--- A page of history: rows between $1 and $2 that snapshot $3 sees and $4 does not
--- (NULL: all), by one walk of the primary key. The selection stands around the walk
--- and not in it, so that nobody sorts: stored from $5 to before $6, topics like one
--- of $7, keys among $8, ids among $9; each may be NULL.
--- Large payloads are left out, as in page.sql.
+-- A page of history: rows between $1 and $2 that snapshot $3 sees and $4 does not (NULL: all),
+-- by one walk of the primary key. The selection stands around the walk and not in it, so that
+-- nothing is sorted: stored from $5 to before $6, topics like one of $7, keys among $8, ids
+-- among $9; each may be NULL. Large payloads are left out, as in page.sql.
 SELECT w.*
 FROM (
     SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,

@@ -1,4 +1,4 @@
--- Whether a standby answers what only reads. No function that is volatile is called: splitters
--- would send the statement to the primary.
+-- Whether a standby answers read-only statements. This one calls no volatile function: a proxy
+-- that splits reads from writes would send it to the primary.
 -- shows
 SELECT current_setting('in_hot_standby') = 'on'

@@ -2,9 +2,9 @@
 -- returns the number of slots and of live relays. Nothing is written while all want one slot and
 -- this relay, or no relay, has it: a standby is registered.
 --
--- The number of slots is changed once all relays that live want the same other one,
--- for at least as long as each of them needs to say so: while a new release is
--- rolled out, those before it want what they have. One change at a time.
+-- The number of slots is changed once all live relays have wanted the same other number for at
+-- least $4, in which each of them registers: while a new release is rolled out, relays of the
+-- old one still want the old number. One change at a time.
 WITH g AS (
     SELECT slots, next_slots FROM @{_groups} WHERE relay_group = $1
 ), others AS (

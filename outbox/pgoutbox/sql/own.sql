@@ -1,19 +1,15 @@
--- Makes a connection one of the library's own. $1 is the process id that the
--- connection was told when it began; where it is not that of the process which
--- answers (poolers invent numbers), a pooler stands between, and what is set would stay with a server
--- connection that somebody else is given next. Then nothing is set.
--- Plans walk indexes, whatever the statistics say: those of a log that has grown since
--- the last ANALYZE, or of a server that has just crashed, would have whole ranges read
--- and sorted for a page. A plan is made once: of a page of a few rows, planning was three
--- quarters of the price, since custom plans look cheaper to the planner than they are.
--- With row_security off, rows that a policy would hide are an error, never an empty page.
--- Between two renewals a session is idle for a third of the lease, and one that listens for
--- as long as nobody commits: timeouts that would end them are off. Version 17 alone has
--- transaction_timeout. bytea_output and array_nulls decide what texts mean, and the search
--- path which functions are called (rule S12).
--- The reset values are those that the role, the database and the address ask for,
--- whatever this session has set.
--- See design 2.8, 2.10 and 9.2.
+-- Makes a connection one of the library's own. $1 is the process id that the connection was told when
+-- it began. If another process answers (poolers invent numbers), a pooler stands between, and what is
+-- set would stay with a server connection that another client gets next. Then nothing is set. Plans
+-- walk indexes, whatever the statistics say: those of a log that has grown since the last ANALYZE, or
+-- of a server that has just crashed, would have whole ranges read and sorted for a page. A plan is
+-- made once: of a page of a few rows, planning was three quarters of the price, since custom plans
+-- look cheaper to the planner than they are. With row_security off, rows that a policy would hide are
+-- an error, never an empty page. Between two renewals a session is idle for a third of the lease, and
+-- one that listens for as long as nobody commits: timeouts that would end them are off. Version 17
+-- alone has transaction_timeout. bytea_output and array_nulls decide what texts mean, and the search
+-- path which functions are called (rule S12). The reset values are those that the role, the database
+-- and the address ask for, whatever this session has set. See design 2.8, 2.10 and 9.2.
 SELECT s.direct, s.synchronous_commit, s.isolation, s.read_only,
        (SELECT count(set_config(v.name, v.value, false))
         FROM (VALUES ('jit', 'off'),

@@ -1,6 +1,5 @@
--- page_early_filtered.sql without the rows that a tail has brought: seqs $9. See
--- page_rest.sql.
--- $1 prev, $2 target, $3 last, $4 floor, $5 limit, $6 slots, $7 slot, $8 topics.
+-- page_early_filtered.sql without the rows that a tail has delivered already: seqs $9. See
+-- page_rest.sql. $1 prev, $2 target, $3 last, $4 floor, $5 limit, $6 slots, $7 slot, $8 topics.
 SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,
        CASE WHEN octet_length(o.payload) <= (SELECT 33554432 / $5::integer) THEN o.payload END AS payload, o.headers
 FROM (SELECT x FROM pg_snapshot_xip($1::pg_snapshot) x

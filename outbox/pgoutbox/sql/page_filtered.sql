@@ -1,8 +1,7 @@
 -- page.sql for a reader of some rows only: those of slot $6 of $5, and of topics
--- that are like one of $7 (NULL: all). The filter stands around the walk and not in
--- it: inside, the planner takes so few rows to be left that it sorts the whole
--- window for each page.
--- $1 prev, $2 target, $3 greatest(last, floor), $4 limit.
+-- that are like one of $7 (NULL: all). The filter stands around the walk and not in it: inside,
+-- the planner expects so few rows that it sorts the whole window for each page. $1 prev, $2
+-- target, $3 greatest(last, floor), $4 limit.
 SELECT w.*
 FROM (
     SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,

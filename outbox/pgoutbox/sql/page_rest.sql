@@ -1,7 +1,7 @@
--- page_filtered.sql without the rows that a tail has brought: seqs $8. They are looked up in
--- a hash table, which the planner makes of NOT IN on every version. (With <> ALL it compares
--- each row with each number.)
--- $1 prev, $2 target, $3 greatest(last, floor), $4 limit, $5 slots, $6 slot, $7 topics.
+-- page_filtered.sql without the rows that a tail has delivered already: seqs $8. They are
+-- looked up in a hash table, which the planner makes of NOT IN on every version. (With <> ALL
+-- it compares each row with each number.) $1 prev, $2 target, $3 greatest(last, floor), $4
+-- limit, $5 slots, $6 slot, $7 topics.
 SELECT w.*
 FROM (
     SELECT o.seq, o.created_at, o.occurred_at, o.id, o.shard, o.id_text, o.topic, o.key, o.type,

@@ -1,7 +1,7 @@
--- Before rows are adopted, which takes their transaction ids from them: the positions of other
--- groups that belong to another cluster than $2 are told by number. Each settles what lies
--- below the first row that is not settled, by the rule of rebase_judge.sql. They stay
--- refused until they are rebased, too.
+-- Runs before rows are adopted and lose their transaction ids by it: positions of other groups
+-- that belong to a cluster other than $2 are expressed by number. Each settles what lies below
+-- the first row that is not settled, by the rule of rebase_judge.sql. They stay refused until
+-- they are rebased, too.
 WITH n AS MATERIALIZED (
     SELECT DISTINCT ON (p.relay_group, p.slot) p.*, greatest(p.source_floor, p.last) AS upto, coalesce(g.slots, 1::smallint) AS of
     FROM @{_positions} p LEFT JOIN @{_groups} g ON g.relay_group = p.relay_group

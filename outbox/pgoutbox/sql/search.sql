@@ -1,9 +1,8 @@
 -- Messages of a stretch of the log, the oldest first: $1 before it, $2 its last number, $3
 -- how many rows to look at; $4 topic (LIKE), $5 key, $6 type (LIKE), $7 stored at or after,
 -- $8 stored before, each NULL for any; $9 whether to leave payloads and headers out, $10 limit,
--- $11 the beginning of the key (NULL for any).
--- The payloads end with the one with which they reach 32 MiB; the last column is how many
--- messages there were without that.
+-- $11 the beginning of the key (NULL for any). The payloads end with the one with which they
+-- reach 32 MiB; the last column is how many messages there would be without that limit.
 -- shows
 SELECT x.seq, x.created_at, x.occurred_at, x.id, x.shard, x.id_text, x.topic, x.key, x.type, x.payload, x.headers, x.found
 FROM (SELECT m.*, count(*) OVER () AS found,

@@ -1,9 +1,9 @@
--- All of Stats in one statement, whose work is bounded however long the log is and however
--- much waits beside it. What stands beside the log is counted up to ten thousand, from
--- indexes alone; of what is more, statistics of the tables have an estimate, less what was
--- counted of other groups. The log itself is looked at by the view, which is cheap.
--- The orders are those of the indexes: without, a group that holds little walked the whole table
--- beside one that holds much.
+-- All of Stats in one statement, whose work is bounded however long the log is and however many
+-- records wait in other tables. Rows of other tables are counted up to ten thousand, from
+-- indexes alone. Beyond that, they are estimated: the statistics of the table, less what was
+-- counted of other groups. The log itself is looked at by the view, which is cheap. Each ORDER
+-- BY is that of an index: without it, counting a group that holds little could walk the whole
+-- table if another group holds much.
 -- shows
 WITH g AS MATERIALIZED (
     SELECT relay_group FROM @{_groups} WHERE NOT starts_with(relay_group, '_')
@@ -24,7 +24,7 @@ WITH g AS MATERIALIZED (
               ORDER BY left(topic, 255), next_at LIMIT 10000) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS dead FROM (
         SELECT seq FROM @{_dead} x WHERE x.relay_group = g.relay_group ORDER BY seq LIMIT 10000) x) dead
-), more AS MATERIALIZED ( -- of each group of which there is more than was counted
+), more AS MATERIALIZED ( -- for each group that has more than was counted
     SELECT ((SELECT reltuples FROM pg_class WHERE oid = @{text:_held}::regclass)
             - coalesce(sum(held) FILTER (WHERE held < 10000), 0)) / nullif(count(*) FILTER (WHERE held >= 10000), 0) AS held,
            ((SELECT reltuples FROM pg_class WHERE oid = @{text:_dead}::regclass)
@@ -52,7 +52,7 @@ LEFT JOIN (
     SELECT c.relay_group, c.retrying, c.parked, c.oldest_retried, c.oldest_waiting,
            CASE WHEN c.held < 10000 THEN c.held ELSE greatest(10000, more.held)::bigint END AS held,
            CASE WHEN c.dead < 10000 THEN c.dead ELSE greatest(10000, more.dead)::bigint END AS dead,
-           c.held >= 10000 OR c.dead >= 10000 AS estimated, -- what failed is held, too
+           c.held >= 10000 OR c.dead >= 10000 AS estimated, -- held includes what failed
            v.slot, v.owner, v.epoch, v.window_no, v.pending, v.problem,
            (extract(epoch FROM v.lease_left) * 1000000.0)::bigint AS lease_left,
            (extract(epoch FROM clock_timestamp() - v.window_opened_at) * 1000000.0)::bigint AS window_age,

@@ -1,5 +1,5 @@
--- What a relay keeps beside the forwarder's table: its lease, its position, and
--- records that it has set aside. They have the form of the outbox's own.
+-- What a relay keeps in addition to the forwarder's table: its lease, its position, and records
+-- that it has set aside. They have the form of the outbox's own.
 
 -- Who may relay. Claimed with a synchronous commit; an owner is one incarnation
 -- of one relay, and every claim raises the epoch.
@@ -8,19 +8,19 @@ CREATE TABLE @{_leases} (
     slot        smallint    NOT NULL,
     owner       text,
     epoch       bigint      NOT NULL DEFAULT 0,
-    -- It counts while the clock is between them: as long before its renewal as after it. A clock
-    -- that has gone back further has not come to it yet.
+    -- The lease counts while the clock is between the two: as long before its renewal as after
+    -- it. A clock that has gone back further has not reached it yet.
     lease_from  timestamptz NOT NULL DEFAULT '-infinity',
     lease_until timestamptz NOT NULL DEFAULT '-infinity',
-    -- What relays of the group do with records that cannot be delivered, beside slot 0.
+    -- What relays of the group do with records that cannot be delivered; stored with slot 0.
     policies    text        NOT NULL DEFAULT '',
     PRIMARY KEY (relay_group, slot)
 ) WITH (fillfactor = 50);
 
--- How far a relay has come: one row a window, inserted when the window is
--- opened, the newest counts. A window is every row that its target snapshot sees
--- and its prev snapshot does not, read in the order of "offset". There are no
--- floors here: the numbers are drawn before the xids.
+-- How far a relay has come: one row per window, inserted when the window is opened; the newest
+-- counts. A window is every row that its target snapshot sees and its prev snapshot does not,
+-- read in the order of "offset". There are no floors here: the numbers are drawn before the
+-- xids.
 CREATE TABLE @{_positions} (
     relay_group       text        NOT NULL,
     slot              smallint    NOT NULL,
@@ -72,10 +72,10 @@ CREATE TABLE @{_held} (
     headers     jsonb,
     PRIMARY KEY (relay_group, seq) INCLUDE (state, created_at)
 );
--- The first of a key is never in state wait: it is what decides about the others.
--- A key may be longer than an index takes, hence its hash. The topic's first 255 characters
--- are as the outbox has them, whose statements are these tables', too: an envelope with a
--- longer one is malformed, and never held.
+-- The first of a key is never in state wait: it is what decides about the others. A key may be
+-- longer than an index takes, hence its hash. The topic's first 255 characters are indexed as
+-- in the outbox, since its statements run on these tables, too: an envelope with a longer one
+-- is malformed, and never held.
 CREATE INDEX @{name:_held_key_idx} ON @{_held} (relay_group, hashtextextended(key, 0), left(topic, 255), seq);
 CREATE INDEX @{name:_held_first_idx} ON @{_held} (relay_group, hashtextextended(key, 0), left(topic, 255), seq) WHERE state <> 'wait';
 CREATE INDEX @{name:_held_next_idx} ON @{_held} (relay_group, left(topic, 255), next_at) INCLUDE (created_at) WHERE state <> 'wait';
@@ -94,7 +94,7 @@ CREATE TABLE @{_out} (
     PRIMARY KEY (relay_group, slot, topic)
 );
 
--- Records that were given up by the policy of their topic, for people.
+-- Dead records: by the policy of their topic, relays no longer try them. They are kept for people.
 CREATE TABLE @{_dead} (
     relay_group text        NOT NULL,
     seq         bigint      NOT NULL,

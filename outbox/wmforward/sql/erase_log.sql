@@ -1,5 +1,5 @@
 -- Deletes rows of the forwarder's table: transactions $1 and numbers $2. The audit notes their ids $3 and
--- topics $4, with actor $5, reason $6, and the group $7 whose source was asked.
+-- topics $4, with actor $5, reason $6, and the group $7 from whose source they were deleted.
 WITH w AS (
     SELECT * FROM unnest($1::xid8[], $2::bigint[], $3::text[], $4::text[]) w(xid, no, id, topic)
 ), r AS (

@@ -1,4 +1,4 @@
--- All of Stats in one statement. What stands beside the table is counted up to ten thousand, and
+-- All of Stats in one statement. What other tables hold is counted up to ten thousand, and
 -- estimated beyond that from statistics. What is pending is counted up to a thousand, and
 -- estimated beyond that from the numbers that were drawn. $1 the forwarder's table, $2 group.
 -- shows

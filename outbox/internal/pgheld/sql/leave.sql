@@ -1,7 +1,7 @@
--- Held records that were delivered, or given up, with the newest hundred of their errors. Those
--- that an operator has parked or dropped in the meantime are left alone. A record that would
--- become dead under the number of another makes the statement fail, as in hold.sql. $1 group, $2
--- epoch, $3 actor; $4 seq, $5 fate, $6 errors, $7 reason.
+-- Removes held records that were delivered, skipped, or became dead; the newest hundred of their
+-- errors are kept. Those that an operator has parked or dropped in the meantime are left alone.
+-- A record that would become dead under the number of another makes the statement fail, as in
+-- hold.sql. $1 group, $2 epoch, $3 actor; $4 seq, $5 fate, $6 errors, $7 reason.
 WITH v AS MATERIALIZED (
     SELECT * FROM unnest($4::bigint[], $5::text[], $6::jsonb[], $7::text[]) AS v(seq, fate, more, why)
     WHERE fate IN ('delivered', 'dead', 'skip')

@@ -1,4 +1,5 @@
--- The oldest first. $1 group, $2 action, $3 topic, $4 key, $5 NULL: any id, $6 since, $7 after, $8 limit.
+-- Entries of the audit, the oldest first. $1 group, $2 action, $3 topic, $4 key, $5 NULL: any id, $6 since, $7 after,
+-- $8 limit.
 -- shows
 SELECT no, at, action, actor, coalesce(reason, ''), coalesce(relay_group, ''), coalesce(seq, 0), coalesce(id, ''),
        coalesce(topic, ''), coalesce(key, ''), details::text

@@ -1,4 +1,5 @@
--- The newest first, about one id, by its index. $1 group, $2 action, $3 topic, $4 key, $5 id, $6 since, $7 after, $8 limit.
+-- Entries of the audit about one id, the newest first. They are found by the index on the id. $1 group, $2 action, $3
+-- topic, $4 key, $5 id, $6 since, $7 after, $8 limit.
 -- shows
 SELECT no, at, action, actor, coalesce(reason, ''), coalesce(relay_group, ''), coalesce(seq, 0), coalesce(id, ''),
        coalesce(topic, ''), coalesce(key, ''), details::text

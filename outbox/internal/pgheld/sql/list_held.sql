@@ -1,6 +1,6 @@
--- Held records, each with its state, or parked or retry if it waits: whether a parked one comes
--- before it in its key. $2 that state, $3 topic (LIKE), $4 key, $5 after, $6 whether to leave
--- payloads and headers out, $7 limit.
+-- Held records, each with its state. One that waits is listed as parked if a parked one of its
+-- key comes before it, and else as retry. $2 that state, $3 topic (LIKE), $4 key, $5 after, $6
+-- whether to leave payloads and headers out, $7 limit.
 -- shows
 SELECT h.seq, h.created_at, h.occurred_at, h.id, h.shard, h.id_text, h.topic, h.key, h.type,
        CASE WHEN $6::boolean THEN '' ELSE h.payload END, CASE WHEN NOT $6::boolean THEN h.headers END,

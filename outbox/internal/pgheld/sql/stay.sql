@@ -1,6 +1,6 @@
--- Held records that are tried again later, or parked. Of a record's errors the newest hundred are
--- kept, since a record that blocks is tried for ever. $1 group, $2 epoch, $3 actor; $4 seq, $5
--- fate, $6 attempts, $7 errors, $8 retry in µs, $9 reason.
+-- Notes the attempts at held records that are tried again later, or parked. Of a record's errors
+-- the newest hundred are kept, since a record that blocks is tried for ever. $1 group, $2 epoch,
+-- $3 actor; $4 seq, $5 fate, $6 attempts, $7 errors, $8 retry in µs, $9 reason.
 WITH v AS MATERIALIZED (
     SELECT * FROM unnest($4::bigint[], $5::text[], $6::integer[], $7::jsonb[], $8::bigint[], $9::text[])
         AS v(seq, fate, attempts, more, retry_in, why)

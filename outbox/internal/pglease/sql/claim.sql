@@ -1,5 +1,5 @@
 -- Takes the lease if it is free, has run out, was granted by a clock that has moved back since,
--- or is held by an owner whose name is $4 and a number up to $6 (earlier incarnations of the same
+-- or is held by an owner named $4 with a number up to $6 (earlier incarnations of the same
 -- reader, known to have ended; NULL: none). SKIP LOCKED: a rival that is claiming right now wins
 -- without a wait.
 UPDATE @{_leases}

@@ -1,8 +1,8 @@
 -- The lease of slot $2 of group $1 while another owner holds it: its name, how long for, and
--- whether it is marked (a 0 before its number): then its session holds a lock, and gone says
--- that it does not any more. Owners whose name is $3 and a number up to $4 are no others
--- (NULL: there are none). The lock is tried behind the look, never in a condition, and kept
--- until the transaction ends.
+-- whether it is marked (a 0 before its number): then its session holds a lock, and gone is true
+-- if it no longer does. Owners named $3 with a number up to $4 do not count as others (NULL:
+-- all count). The lock is tried after the lease was read, never in a condition, and kept until
+-- the transaction ends.
 WITH held AS MATERIALIZED (
     SELECT owner, owner ~ '/0[0-9]+$' AS marked,
            (extract(epoch FROM lease_until - clock_timestamp()) * 1000000.0)::bigint AS remaining

@@ -1,7 +1,7 @@
--- As begin_now, and beside it window 0 holds what this statement's snapshot sees
--- from the first record on that was written at $6 or later and has a number above $7,
--- below which all are older. A walk of the primary key that stops at the first hit;
--- without the fence (OFFSET), all records since then could be read and sorted.
+-- As chain_begin_now.sql, except that window 0 holds what this statement's snapshot sees from
+-- the first record on that was written at $6 or later and has a number above $7, below which
+-- all are older. A walk of the primary key that stops at the first hit; without the fence
+-- (OFFSET), all records since then could be read and sorted.
 WITH first AS MATERIALIZED (
     SELECT (SELECT w.seq
             FROM (SELECT o.seq, o.created_at FROM @{} o WHERE o.seq > $7::bigint ORDER BY o.seq OFFSET 0) w

@@ -1,10 +1,10 @@
 -- Takes the lease of a slot of group $1 that is free, has run out, was granted by a clock that
--- has moved back since, or is held by an owner whose name is $3 and a number up to $5 that is
--- none of $6 (earlier incarnations of the same reader, known to have ended; NULL: none). While
--- the slots are being changed, those that have reached the marker are not available. In random
--- order, so that replicas do not run into each other; SKIP LOCKED: a rival that is claiming right
--- now wins without a wait. Records the topics with which the position of the slot was reached, if
--- that is not recorded yet.
+-- has moved back since, or is held by an owner named $3 with a number up to $5 that is not among
+-- $6 (earlier incarnations of the same reader, known to have ended; NULL: none). While the slots
+-- are being changed, those that have reached the marker are not available. In random order, so
+-- that replicas do not run into each other; SKIP LOCKED: a rival that is claiming right now wins
+-- without a wait. Records the topics with which the position of the slot was reached, if that is
+-- not recorded yet.
 UPDATE @{_leases} x
 SET topics = coalesce(topics, (SELECT g.topics FROM @{_groups} g WHERE g.relay_group = x.relay_group), '{*}'),
     owner = $2, epoch = epoch + 1,

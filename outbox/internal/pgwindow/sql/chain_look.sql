@@ -1,8 +1,8 @@
 -- The slots of group $1 as a claim would find them, for a standby; nothing is written. live:
--- another owner holds the slot, which is none of those whose name is $2 and a number up to $3
--- that is none of $4. come: the slots are being changed, and this one has come to the marker.
--- gone: the lease is marked and its session is gone (see look.sql of the leases), which is tried
--- behind the look, never in a condition.
+-- another owner holds the slot. Owners named $2 with a number up to $3 that is not among $4 do
+-- not count as others. come: the slots are being changed, and this one has reached the marker.
+-- gone: the lease is marked and its session is gone (see look.sql of the leases). The lock that
+-- shows it is tried after the lease was read, never in a condition.
 WITH s AS MATERIALIZED (
     SELECT g.next_slots IS NOT NULL AS changing, l.owner,
            (SELECT count(*) FROM @{_members} m WHERE m.relay_group = g.relay_group AND clock_timestamp() BETWEEN m.seen_from AND m.seen_until) AS members,

@@ -1,19 +1,18 @@
 -- Finishes window $3 of a slot and takes the next one of the chain that all slots
 -- of the group share: one row, one xid.
 --
--- ahead: another slot has opened windows already. Their newest is taken at once,
--- since any later snapshot of the chain will do; but a marker only by who stands at
--- the snapshot that it repeats. Of the two newest, only the last can be a marker of
--- a change that is under way. Else a marker is set if the slots are to be changed:
--- window $3 once more, with their new number. Else a window is opened, as by
--- open.sql: the target is this statement's snapshot, and $4 the sequence's value
--- from the probe before it.
+-- ahead: another slot has opened windows already. Their newest is taken at once, since any
+-- later snapshot of the chain will do; but a marker only by a slot that stands at the snapshot
+-- that it repeats. Of the two newest, only the last can be a marker of a change that is under
+-- way. Else a marker is set if the slots are to be changed: window $3 once more, with their new
+-- number. Else a window is opened, as by open.sql: the target is this statement's snapshot, and
+-- $4 the sequence's value from the probe before it.
 --
--- Compare-and-set on the lease and on the window; and nobody goes past a marker
--- before the group has as many slots as it says. Where another slot has just set
--- the same window, no row comes back, and a second call finds it. Old rows go only where
--- there is a new one: with another slot far ahead, the newest of this slot is among them.
--- Nothing is taken if the log's sequence was set back, as in open.sql.
+-- Compare-and-set on the lease and on the window; and no slot goes past a marker before the
+-- group has as many slots as it says. Where another slot has just set the same window, no row
+-- comes back, and a second call finds it. Old rows go only where there is a new one: with
+-- another slot far ahead, the newest of this slot is among them. Nothing is taken if the log's
+-- sequence was set back, as in open.sql.
 WITH own AS (
     SELECT p.*, g.next_slots
     FROM @{_positions} p

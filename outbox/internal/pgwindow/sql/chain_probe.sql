@@ -1,8 +1,8 @@
--- As probe.sql, whether the slots of group $3 are being changed, and which log it
--- is that the sequence belongs to. If that stands where it stood, $4, the log is asked as
--- well: it could have been set back and have come there once more. What an idle relay would ask
--- besides travels along: what is paused, whether nothing is set aside, and in the last column the
--- statement due, or NULL.
+-- As probe.sql, and whether the slots of group $3 are being changed, and which log the sequence
+-- belongs to. If the sequence still stands at $4, the log is read as well: the sequence could
+-- have been set back and have reached $4 again. What an idle relay would ask separately is
+-- included: what is paused, whether nothing is set aside, and in the last column the statement
+-- due, or NULL.
 SELECT s.last,
        EXISTS (SELECT FROM pg_current_snapshot() now, pg_snapshot_xip($2::pg_snapshot) x
                WHERE pg_visible_in_snapshot(x, now)),

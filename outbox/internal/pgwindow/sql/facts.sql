@@ -1,11 +1,10 @@
--- What must hold before a relay reads. The system identifier tells clusters
--- apart; xids and snapshots of one mean nothing in another. The file of the sequence
--- tells the log from what it was before a TRUNCATE … RESTART IDENTITY, and the database above
--- it from a copy made by CREATE DATABASE … TEMPLATE, which has the same files. Then the tables
--- that row level security would show this role a part of only: ranges of the log as well.
--- Then the log and its ranges that a subscription writes to. Last, the number that was given
--- out last.
--- See design 2.9.
+-- What must hold before a relay reads. The system identifier tells clusters apart; xids and
+-- snapshots of one mean nothing in another. The file of the sequence distinguishes the log from
+-- what it was before a TRUNCATE … RESTART IDENTITY, and the database above it from a copy made
+-- by CREATE DATABASE … TEMPLATE, which has the same files. Then the tables that row level
+-- security would show this role a part of only: ranges of the log as well. Then the log and its
+-- ranges that a subscription writes to. Last, the number that was given out last. See design
+-- 2.9.
 SELECT pg_is_in_recovery(),
        (SELECT system_identifier FROM pg_control_system()),
        s.oid, seq.seqcache, current_setting('synchronous_commit'),

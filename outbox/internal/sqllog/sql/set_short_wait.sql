@@ -1,2 +1,2 @@
--- The least that MySQL takes.
+-- The minimum that MySQL accepts.
 SET SESSION innodb_lock_wait_timeout = 1

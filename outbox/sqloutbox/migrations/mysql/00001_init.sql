@@ -18,10 +18,10 @@ CREATE TABLE IF NOT EXISTS @{} (
     created_at  BIGINT NOT NULL
 ) ENGINE=InnoDB;
 
--- What writers of one key wait for: a row lock lives until COMMIT, and needs no hook.
--- Bucket 4096 is held by who moves delayed messages into the log. Nothing reads or writes
--- taken: MySQL asks for UPDATE of a column of whoever locks rows. By this one a producer
--- locks keys, and cannot change which locks there are.
+-- The rows that writers of a key lock: a row lock lasts until COMMIT, and needs no hook. Bucket
+-- 4096 is locked by the process that moves delayed messages into the log. The column taken is
+-- neither read nor written: to lock rows, MySQL requires the UPDATE privilege on a column. With
+-- that on taken, a producer can lock keys, and cannot change which locks there are.
 CREATE TABLE IF NOT EXISTS @{_locks} (
     bucket SMALLINT NOT NULL PRIMARY KEY,
     taken  TINYINT NOT NULL DEFAULT 0
@@ -34,8 +34,8 @@ CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT
 CROSS JOIN (SELECT 0 AS d UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7) AS e;
 @{insert_ignore} @{_locks} (bucket) VALUES (4096);
 
--- A relay group: its lease, its position (last, and the numbers up to last that were not
--- seen), what operators have said of it, and the number behind which it has begun to read.
+-- A relay group: its lease, its position (last, and the numbers up to last that were not seen),
+-- what operators have set for it, and the number behind which it has begun to read.
 CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group VARBINARY(200) NOT NULL PRIMARY KEY,
     owner       VARBINARY(200) NOT NULL,
@@ -132,8 +132,8 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
     KEY by_id (id)
 ) ENGINE=InnoDB;
 
--- One row: what tells this outbox from others, the number up to which retention may have
--- deleted, and the database in which it is, by which a copy in another one is known.
+-- One row: what distinguishes this outbox from others, the number up to which retention may
+-- have deleted, and the database in which it is, by which a copy in another one is recognised.
 CREATE TABLE IF NOT EXISTS @{_meta} (
     only_row SMALLINT NOT NULL PRIMARY KEY,
     instance VARBINARY(64) NOT NULL,
@@ -142,8 +142,8 @@ CREATE TABLE IF NOT EXISTS @{_meta} (
 ) ENGINE=InnoDB;
 @{insert_ignore} @{_meta} (only_row, instance, floor, place) VALUES (1, REPLACE(UUID(), '-', ''), 0, @{database});
 
--- The row that names the life of the log, below all numbers: it goes with whatever empties
--- or replaces the table, and then no relay goes by a position of the log that was there
--- before. The instance of the meta table is the name that positions and the floor belong to.
+-- The row that names the life of the log, below all numbers: it disappears when the table is
+-- emptied or replaced, and then no relay uses a position of the log that was there before. The
+-- instance of the meta table is the name that positions and the floor belong to.
 @{insert_ignore} @{} (seq, shard, id, topic, msg_key, type, payload, headers, created_at)
 SELECT -1, -1, instance, '', '', '', '', '', @{now} FROM @{_meta} WHERE only_row = 1;

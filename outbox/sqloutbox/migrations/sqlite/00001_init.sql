@@ -18,8 +18,8 @@ CREATE TABLE IF NOT EXISTS @{} (
     created_at  INTEGER NOT NULL
 );
 
--- A relay group: its lease, its position (last, and the numbers up to last that were not
--- seen), what operators have said of it, and the number behind which it has begun to read.
+-- A relay group: its lease, its position (last, and the numbers up to last that were not seen),
+-- what operators have set for it, and the number behind which it has begun to read.
 CREATE TABLE IF NOT EXISTS @{_groups} (
     relay_group BLOB NOT NULL PRIMARY KEY,
     owner       BLOB NOT NULL,
@@ -116,7 +116,7 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
 CREATE INDEX IF NOT EXISTS @{_audit_by_time} ON @{_audit} (at);
 CREATE INDEX IF NOT EXISTS @{_audit_by_id} ON @{_audit} (id);
 
--- One row: what tells this outbox from others, and the number up to which retention may
+-- One row: what distinguishes this outbox from others, and the number up to which retention may
 -- have deleted.
 CREATE TABLE IF NOT EXISTS @{_meta} (
     only_row INTEGER NOT NULL PRIMARY KEY,
@@ -126,8 +126,8 @@ CREATE TABLE IF NOT EXISTS @{_meta} (
 );
 @{insert_ignore} @{_meta} (only_row, instance, floor, place) VALUES (1, CAST(LOWER(HEX(RANDOMBLOB(16))) AS BLOB), 0, @{database});
 
--- The row that names the life of the log, below all numbers: it goes with whatever empties
--- or replaces the table, and then no relay goes by a position of the log that was there
--- before. The instance of the meta table is the name that positions and the floor belong to.
+-- The row that names the life of the log, below all numbers: it disappears when the table is
+-- emptied or replaced, and then no relay uses a position of the log that was there before. The
+-- instance of the meta table is the name that positions and the floor belong to.
 @{insert_ignore} @{} (seq, shard, id, topic, msg_key, type, payload, headers, created_at)
 SELECT -1, -1, instance, X'', X'', X'', X'', X'', @{now} FROM @{_meta} WHERE only_row = 1;

@@ -9,12 +9,12 @@ type Config struct {
 	Publish PublishConfig
 }
 
-// PublishConfig likewise.
+// PublishConfig is the part of the publisher's PublishConfig that matters.
 type PublishConfig struct {
 	Transactional, ConfirmDelivery bool
 }
 
-// Publisher takes everything.
+// Publisher accepts every message, and drops it.
 type Publisher struct {
 	config Config
 }

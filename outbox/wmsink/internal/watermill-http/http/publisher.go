@@ -13,7 +13,7 @@ type Config struct {
 	Client *http.Client
 }
 
-// Publisher takes everything.
+// Publisher accepts every message, and drops it.
 type Publisher struct {
 	config Config
 }

@@ -9,13 +9,13 @@ type Config struct {
 	JetStream JetStreamConfig
 }
 
-// JetStreamConfig likewise.
+// JetStreamConfig is the part of the publisher's JetStreamConfig that matters.
 type JetStreamConfig struct {
 	Disabled, TrackMsgId bool //nolint:revive // as it is called there
 	PublishOptions       []func()
 }
 
-// Publisher takes everything.
+// Publisher accepts every message, and drops it.
 type Publisher struct {
 	config Config
 }
