@@ -82,10 +82,10 @@ func (b *Batch) Handle(handle func(ctx context.Context, msgs []*message.Message)
 	}
 }
 
-// Process runs handle for those of msgs that were not processed before, at most
-// MaxBatch in a transaction. It returns one error a message, at the same index,
-// which is nil exactly if the message can be acknowledged: its transaction has
-// committed, now or before. Process acknowledges nothing itself.
+// Process runs handle for those of msgs that were not processed before, at most MaxBatch in a
+// transaction. It returns one error per message, at the same index, which is nil exactly if the
+// message can be acknowledged: its transaction has committed, now or before. Process
+// acknowledges nothing itself.
 //
 // Messages of one key (Config.KeyFunc) take effect in the order of msgs. A message that is not
 // done, for whatever reason, holds back the later ones of its key (ErrHeldBack). A message that

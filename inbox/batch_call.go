@@ -33,7 +33,7 @@ type batchCall struct {
 	outage error // the outage that a message has met: the remaining ones are not tried
 
 	each  bool // the handler is one of single messages
-	early int  // how many failures came within soon messages
+	early int  // number of failures that came within soon messages of each other
 }
 
 func (b *Batch) newCall(handle func(ctx context.Context, msgs []*message.Message) error, n int) *batchCall {
@@ -57,7 +57,7 @@ func (c *batchCall) all(ctx context.Context, msgs []*message.Message) []error {
 type batchEntry struct {
 	msg   *message.Message
 	place int
-	id    string // empty if none was found: Process says what happens to it
+	id    string // empty if none was found: Process decides what happens to it
 	key   driver.Key
 	first int // for a copy, the place of the first message with the same id
 }
@@ -131,7 +131,7 @@ func (c *batchCall) settle(ctx context.Context, e batchEntry, outcome Outcome, e
 	})
 }
 
-// settleAll settles each entry with what, wrapped with the entry's id; nil stays nil.
+// settleAll settles each entry with err, to which it adds what and the entry's id. A nil err stays nil.
 func (c *batchCall) settleAll(ctx context.Context, entries []batchEntry, outcome Outcome, what string, err error) {
 	for _, e := range entries {
 		if err == nil {

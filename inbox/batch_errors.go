@@ -8,10 +8,10 @@ import (
 
 var errWrongAnswer = errors.New("leat: the store answered for another number of messages")
 
-// ErrHeldBack is returned for a message of a batch that was not run because an
-// earlier message of its key was not either: it is Busy, has failed, or its commit
-// has no answer. It wraps ErrBusy: it is not a failure, and the message must be
-// delivered again after that one.
+// ErrHeldBack is returned for a message of a batch that was not run because an earlier message
+// of its key is not done: that one is Busy, has failed, or its commit has no answer.
+// ErrHeldBack wraps ErrBusy: it is not a failure, and the message must be delivered again after
+// the earlier one.
 var ErrHeldBack = fmt.Errorf("leat: an earlier message of the same key is not done: %w", ErrBusy)
 
 // MessageError is what a handler of a batch returns if it knows which of its messages it failed

@@ -45,7 +45,7 @@ func (c *batchCall) run(ctx context.Context, unit driver.Unit, fresh []batchEntr
 	if err != nil {
 		return outcome, err
 	}
-	committing = true // which ends the unit, whatever it returns
+	committing = true // commit ends the unit, whatever it returns
 	outcome, err = c.commit(ctx, unit)
 	return outcome, err
 }

@@ -22,7 +22,7 @@ func (p *Processor) unit(ctx context.Context, d *delivery) (outcome Outcome, err
 		driver.Reread(ctx, err)
 		return OutcomeFailed, p.wrap("claim", d.id, fmt.Errorf("%w: %w", ErrNotClaimed, err))
 	case status == driver.Claimed && unit != nil && !d.counted:
-		// The reason for which the attempt was not counted has just ended.
+		// The attempt was not counted because the message was in progress. That has just ended.
 		p.rollback(ctx, unit, d.id)
 		fallthrough
 	case status == driver.Busy:
@@ -71,7 +71,7 @@ func (p *Processor) run(ctx context.Context, unit driver.Unit, d *delivery) (Out
 	if err != nil {
 		return OutcomeFailed, p.wrap("not committed", d.id, err)
 	}
-	committing = true // which ends the unit, whatever it returns
+	committing = true // commit ends the unit, whatever it returns
 	return p.commit(ctx, unit, d.id)
 }
 

@@ -3,8 +3,8 @@
 //
 // A store offers optional functions as further interfaces, which are found by a type assertion:
 //
-//	Auditor     tells who has changed what, and why
-//	Retainer    tells what is remembered, and what is forgotten next; lowers the floor
+//	Auditor     returns who has changed what, and why
+//	Retainer    returns what is remembered, and what is forgotten next; lowers the floor
 //	Watermarks  lists and changes positions in logs
 //
 //	if auditor, ok := in.(admin.Auditor); ok {

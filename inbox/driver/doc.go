@@ -5,7 +5,7 @@
 // A store implements Store, and as many of the others as it can:
 //
 //	Store           claims a message in a transaction, a Unit
-//	Classifier      tells which errors say nothing about the message
+//	Classifier      finds errors that are unrelated to the message
 //	Attempter       counts attempts: any inbox.Policy but Block
 //	Parker          keeps messages for an operator: inbox.Park
 //	Keeper          keeps fingerprints and replies

@@ -11,8 +11,8 @@ import (
 // inbox.ErrNotClaimed as well: the handler was not run, the message must not be acknowledged, and
 // the error does not mean that the message is bad.
 var (
-	// ErrNoPosition is returned for a message whose context carries no Position or an invalid
-	// one, and for an invalid Assignment. The subscriber has to support it.
+	// ErrNoPosition is returned for a message whose context carries no Position or an invalid one,
+	// and for an invalid Assignment. The subscriber must support positions.
 	ErrNoPosition = errors.New("leat: no usable position")
 
 	// ErrNotSerial is returned for a message of a session that does not deliver the messages of a

@@ -30,8 +30,8 @@ type SourceEvent struct {
 	// or at which the group continues.
 	Offset int64
 
-	// Attempt counts the deliveries of the message in this session, from 1. Took is the time that
-	// the handler took. Both are 0 for a partition.
+	// Attempt counts the deliveries of the message in this session, from 1. Took is how long the
+	// handler ran. Both are 0 for a partition.
 	Attempt int
 	Took    time.Duration
 

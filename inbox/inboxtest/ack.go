@@ -94,7 +94,7 @@ func checkEarly(settle func(msg *message.Message) bool) func(ctx context.Context
 	}
 }
 
-// behind returns p behind the middleware, with one handler.
+// behind returns a function that passes a message to p through the middleware, with handle as its handler.
 func behind(p inbox.Runner, handle func(msg *message.Message) error) func(msg *message.Message) error {
 	once, err := middleware.NewInbox(middleware.InboxConfig{Processor: p})
 	fail.If(err)

@@ -28,11 +28,11 @@ type WatermarkSubject interface {
 
 // WatermarkCheck is one case of RunWatermarks.
 type WatermarkCheck struct {
-	// Name names it.
+	// Name is the name of the check.
 	Name string
 
 	run  func(ctx context.Context, p positions) // fails by package fail
-	skip func(f Features) bool                  // nil: never
+	skip func(f Features) bool                  // nil: the check is never skipped
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong

@@ -63,7 +63,7 @@ func (script batchScript) run(ctx context.Context, s BatchSubject, prefix string
 // mod 4, where 0 is none.
 type batchStep struct {
 	deliver []int
-	each    bool  // to a handler of single messages
+	each    bool  // deliver to a handler of single messages
 	held    []int // messages that another delivery holds during the step
 	commits bool  // whether that delivery commits in the end
 	failing map[int]failure
@@ -239,7 +239,7 @@ func (m *batchModel) handlerOfOne(failing map[string]failure) func(ctx context.C
 	return func(_ context.Context, msg *message.Message) error { return m.run(msg, failing[msg.UUID]) }
 }
 
-// run writes the message's id and fails in the way of how.
+// run is the handler: it writes the message's id, and fails in the way that how selects.
 func (m *batchModel) run(msg *message.Message, how failure) error {
 	m.runs = append(m.runs, msg.UUID)
 	if err := m.s.Write(msg.Context(), msg.UUID); err != nil {

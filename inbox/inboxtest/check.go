@@ -19,7 +19,7 @@ type Check struct {
 	Name string
 
 	run  func(ctx context.Context, s Subject) // fails by package fail
-	skip func(f Features) bool                // nil: never
+	skip func(f Features) bool                // nil: the check is never skipped
 }
 
 // Run runs the check on s, which no other check may have used, and returns what

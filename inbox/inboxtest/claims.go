@@ -85,7 +85,7 @@ func found(is bool) presence {
 // feature is a feature of Features, of one subject.
 type feature struct {
 	name string
-	// without is the Features that rules out this one and nothing else.
+	// without is a Features that rules out only this feature.
 	without Features
 	// lacks reports whether f rules it out.
 	lacks func(f Features) bool
@@ -93,7 +93,7 @@ type feature struct {
 	checks func(f Features) int
 	// suite has the checks, if it is not Run.
 	suite string
-	// there is set if the subject has the methods that the checks need.
+	// there is set if the subject has the methods that the checks of this feature need.
 	there bool
 	// see looks for the feature in a subject whose Features rule it out.
 	see func(ctx context.Context) (presence, error)

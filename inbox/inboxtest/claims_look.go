@@ -59,7 +59,7 @@ func looking(s Subject, see func(ctx context.Context, s Subject) (presence, erro
 	}
 }
 
-// is looks for an interface of the subject.
+// is returns a function that finds out whether s implements T.
 func is[T any](s any) func(ctx context.Context) (presence, error) {
 	return func(context.Context) (presence, error) {
 		_, is := s.(T)
@@ -67,7 +67,7 @@ func is[T any](s any) func(ctx context.Context) (presence, error) {
 	}
 }
 
-// seeWriters delivers a message while another is in progress.
+// seeWriters delivers a message while a different one is in progress.
 func seeWriters(ctx context.Context, s Subject) (presence, error) {
 	p := open(s)
 	var outcome inbox.Outcome
@@ -110,7 +110,7 @@ func seeBreaking(ctx context.Context, s Subject) (presence, error) {
 	return absent, err
 }
 
-// seeForgetting also looks for an admin.Retainer.
+// seeForgetting looks for a Forgetter, or else for an admin.Retainer that forgets.
 func seeForgetting(ctx context.Context, s Subject) (presence, error) {
 	if _, is := s.(Forgetter); is {
 		return present, nil
@@ -133,7 +133,7 @@ func adminOf(s Subject) (admin.Inbox, error) {
 	return f.Admin()
 }
 
-// seeFailures also tries to open an inbox that parks.
+// seeFailures looks for a FailureSubject, or else tries to open an inbox that parks.
 func seeFailures(_ context.Context, s Subject) (presence, error) {
 	if _, is := s.(FailureSubject); is {
 		return present, nil
@@ -151,7 +151,7 @@ func seeAudit(_ context.Context, s Subject) (presence, error) {
 	return found(is), err
 }
 
-// seeMarks also looks at what the subject opens.
+// seeMarks looks for a MarkSubject, or else for a driver.Marker in the inbox that the subject opens.
 func seeMarks(_ context.Context, s Subject) (presence, error) {
 	if _, is := s.(MarkSubject); is {
 		return present, nil
@@ -161,7 +161,7 @@ func seeMarks(_ context.Context, s Subject) (presence, error) {
 	return found(is), err
 }
 
-// seeBatches also looks for an inbox.Processor, and for a BatchStore in it.
+// seeBatches looks for a BatchSubject, or else for an inbox.Processor, and for a BatchStore in it.
 func seeBatches(_ context.Context, s Subject) (presence, error) {
 	if _, is := s.(BatchSubject); is {
 		return present, nil

@@ -12,8 +12,8 @@ import (
 	"github.com/leat-go/leat/internal/fail"
 )
 
-// onceChecks are about I1: at most one committed execution a consumer and id,
-// and exactly one once the message is acked.
+// onceChecks are about I1: at most one committed execution per consumer and id, and exactly one
+// once the message is acked.
 func onceChecks() []Check {
 	return []Check{
 		{Name: "I1_RedeliveryAfterCommitIsADuplicate", run: checkRedelivery},

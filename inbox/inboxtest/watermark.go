@@ -50,7 +50,7 @@ type positionCheck struct {
 	Name string
 
 	run  func(ctx context.Context, s PositionSubject) // fails by package fail
-	skip func(f Features) bool                        // nil: never
+	skip func(f Features) bool                        // nil: the check is never skipped
 }
 
 // Run runs the check on s, which no other check may have used, and returns what is wrong

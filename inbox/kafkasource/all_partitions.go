@@ -32,7 +32,7 @@ func (p *places) leave(a *assignment) {
 
 // of returns where to begin in partitions of the topic with the id source: where an earlier
 // client stopped, or else, for partitions that exist when the subscription begins, as StartNewest
-// says. Partitions and topics that are created later are read from their start; otherwise
+// decides. Partitions and topics that are created later are read from their start; otherwise
 // messages written before they were noticed would be skipped.
 func (p *places) of(source string, partitions []int32) map[int32]kgo.Offset {
 	p.mu.Lock()

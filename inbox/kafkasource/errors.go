@@ -20,7 +20,7 @@ var (
 
 	// errReread is logged if a session has ended because it was ahead of the database that
 	// remembers its offsets (driver.ErrGap, driver.ErrNotAssigned), as after a failover that has
-	// lost commits. The member joins again and continues where Config.Seek says.
+	// lost commits. The member joins again and continues at the offset that Config.Seek returns.
 	errReread = errors.New("leat: session is ahead of the database")
 
 	// errBatchResults is logged if the function of RunBatches returns neither nil nor one error

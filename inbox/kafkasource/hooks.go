@@ -1,6 +1,6 @@
 package kafkasource
 
-// How a delivery ends: driver.SourceEvent.Kind.
+// Values of driver.SourceEvent.Kind for the end of a delivery.
 const (
 	// OutcomeAcked means that the message was acknowledged.
 	OutcomeAcked = "acked"
@@ -13,7 +13,7 @@ const (
 	OutcomeAbandoned = "abandoned"
 )
 
-// What happens to a partition: driver.SourceEvent.Kind.
+// Values of driver.SourceEvent.Kind for what happens to a partition.
 const (
 	// Assigned means that this member reads the partition from now on.
 	Assigned = "assigned"

@@ -21,7 +21,7 @@ const initializeTimeout = 30 * time.Second
 
 // NewTopic has the settings of a topic that is created.
 type NewTopic struct {
-	// Partitions is their number. Defaults to the cluster's num.partitions.
+	// Partitions is the number of partitions. Defaults to the cluster's num.partitions.
 	Partitions int32
 	// ReplicationFactor is the number of brokers that keep a partition. Defaults to the
 	// cluster's default.replication.factor.

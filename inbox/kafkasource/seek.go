@@ -48,8 +48,9 @@ type begin struct {
 	wentBack int64
 }
 
-// begins finds where to begin: at the group's offset, or else as StartNewest says; or, if it is
-// set, as Seek says; never below the oldest record of the partition.
+// begins returns where reading begins: at the offset that Seek returns, if it is set; otherwise
+// at the group's offset or, without one, as StartNewest decides. It is never below the oldest
+// record of the partition.
 func (m *member) begins(ctx context.Context, committed map[int32]kgo.Offset) (map[int32]*begin, error) {
 	source, err := m.topicID(ctx)
 	if err != nil {

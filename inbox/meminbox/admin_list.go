@@ -58,7 +58,7 @@ func (a *operators) Parked(ctx context.Context, q admin.ParkedQuery) (all []admi
 	return all, err
 }
 
-// state returns what p waits for.
+// state returns the state of p.
 func (p *parked) state() admin.ParkedState {
 	switch {
 	case p.redrive:

@@ -16,7 +16,7 @@ import (
 // operators is the admin.Watermarks that NewAdmin returns.
 type operators struct {
 	base pgclaim.Admin
-	keys keys // of no consumer
+	keys keys // without a consumer
 	log  *slog.Logger
 }
 

@@ -24,7 +24,7 @@ type unit struct {
 
 	watch fullpool.SQL
 
-	proof func(ctx context.Context, tx *sql.Tx) error // that the transaction is still open
+	proof func(ctx context.Context, tx *sql.Tx) error // returns an error unless the transaction is still open
 }
 
 // begin begins a transaction that ends with ctx until it is detached.

@@ -13,7 +13,7 @@ import (
 // none, and see either all rows or none.
 type Admin struct {
 	db       pgmigrate.DB
-	consumer Consumer // of no name
+	consumer Consumer // without a name
 }
 
 // NewAdmin returns an Admin of the tables called names.

@@ -36,7 +36,8 @@ func (handlerTx) Commit(context.Context) error {
 	return ErrCommitInHandler
 }
 
-// WrapBatch names handle, which process runs, as the handler of b.
+// WrapBatch returns process with the name of handle, the function that it runs, in the context. So b can refuse a
+// second handler.
 func WrapBatch(b *inbox.Batch, handle any, process inbox.BatchFunc) inbox.BatchFunc {
 	name := onehandler.BatchFunction(handle)
 	return func(ctx context.Context, msgs []*message.Message) []error {

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// planned makes a query be planned for its values. In pgx's simple protocol it always is, and a
-// pooler may accept no other protocol.
+// planned returns the arguments of a query that the server must plan for their values. In pgx's
+// simple protocol it always does, and a pooler may accept no other protocol.
 func planned(conn *pgx.Conn, args ...any) []any {
 	memory, name := conn.PgConn().CustomData(), "leat.inbox simple"
 	simple, ok := memory[name].(bool)

@@ -1,4 +1,4 @@
--- The open transactions of this database, except the asking one.
+-- The open transactions of this database, except this one.
 SELECT coalesce(pg_catalog.array_agg(l.virtualtransaction), '{}')
 FROM pg_locks l
 JOIN pg_stat_activity a ON a.pid = l.pid

@@ -1,9 +1,9 @@
--- What must be the same for a commit that was seen once to be there still: the
--- cluster, its timeline, the life of its server, since a crash may lose what was
--- not flushed, the database and the table. The timeline is that of the log's
--- current file: pg_control_checkpoint() tells of a new one too late. The files of
--- the tables are others after TRUNCATE. The comment is for an operator who has
--- deleted rows, which leaves all else as it is. On a standby it is an error.
+-- What must be unchanged for a commit that was seen once to be still there: the cluster, its
+-- timeline, the life of its server, since a crash may lose what was not flushed, the database
+-- and the table. The timeline is that of the log's current file: pg_control_checkpoint() tells
+-- of a new one too late. The files of the tables are others after TRUNCATE. The comment is for
+-- an operator who has deleted rows, which leaves all else as it is. On a standby it is an
+-- error.
 SELECT (SELECT system_identifier::text FROM pg_control_system())
   || ':' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
   || ':' || (extract(epoch FROM pg_postmaster_start_time()) * 1000000.0)::bigint::text

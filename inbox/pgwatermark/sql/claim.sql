@@ -6,11 +6,10 @@
 -- duplicate.
 -- The lock is only tried, and in the same statement: without it no row is
 -- touched, which would wait for another handler. The snapshot may be older than
--- the lock. Then READ COMMITTED tests the conditions again on the row as it is by
--- now, and the higher levels fail with 40001; neither goes by what was.
--- It is not an upsert: a row that appears here would say that all before it is done.
--- The setting is what tells whether the commit will be durable when it returns.
--- See rule B7 and design 14.1.
+-- the lock. Then READ COMMITTED tests the conditions again on the row as it is by now, and the
+-- higher levels fail with 40001; neither relies on the row as it was. It is not an upsert: a
+-- row that appears here would say that all before it is done. The setting is what tells whether
+-- the commit will be durable when it returns. See rule B7 and design 14.1.
 WITH l AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($5::bigint) AS ok)
 UPDATE @{_watermarks} w SET next_off = $4::bigint + 1
 FROM l

@@ -1,2 +1,2 @@
--- Parameters: consumer, id, attempts, no errors.
+-- Parameters: consumer, id, attempts, the empty list of errors.
 @{insert_ignore} @{_attempts} (consumer, id, attempts, first_at, last_at, errors) VALUES (?, ?, ?, @{now}, @{now}, ?)

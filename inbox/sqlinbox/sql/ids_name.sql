@@ -1,2 +1,2 @@
--- Unless another process has named one meanwhile. Parameters: name, consumer, former name.
+-- Records the source of ids, unless another process has recorded one since. Parameters: name, consumer, former name.
 UPDATE @{_consumers} SET ids = ? WHERE id = ? AND (ids = ? OR LENGTH(ids) = 0)

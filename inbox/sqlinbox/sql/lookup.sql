@@ -1,4 +1,5 @@
--- What each consumer has of a message. Parameters: id, three times, and those of the conditions.
+-- What the inbox has stored about a message, for each consumer. Parameters: id, three times, and those of the
+-- conditions.
 SELECT c.id, c.name, COALESCE(i.at, 0), n.id IS NOT NULL, n.fingerprint, n.reply,
   COALESCE(a.attempts, -1), COALESCE(a.first_at, 0), COALESCE(a.last_at, 0), a.errors
 FROM @{_consumers} c

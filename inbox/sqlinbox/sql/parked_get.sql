@@ -1,2 +1,2 @@
--- As parked_take.
+-- As parked_take.sql.
 SELECT attempts, errors FROM @{_parked} WHERE no = ? AND state <> 'redrive' @{skip_locked}

@@ -1,6 +1,6 @@
--- Once a consumer, under a lock. The number is the one behind the highest, and at the end one
--- that is free: a sequence would not give back what a transaction has drawn that rolled back.
--- No row: all numbers are taken.
+-- Once a consumer, under a lock. The number is the one after the highest or, if none is left
+-- there, a free one: a sequence would lose the numbers that were drawn in transactions that
+-- rolled back. No row: all numbers are taken.
 INSERT INTO @{_consumers} (id, name) OVERRIDING SYSTEM VALUE
 SELECT n, $1::text
 FROM (SELECT CASE WHEN max(id) < 32767 THEN max(id) + 1

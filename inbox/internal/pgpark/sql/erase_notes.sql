@@ -1,5 +1,6 @@
--- Deletes what is kept of messages beside their ids, and what they have failed of. That they were
--- processed, and how often they were tried, stays. $1 ids as they are stored, $2 the ids, $3 actor, $4 reason.
+-- Deletes what is stored about messages in addition to their ids, and the errors of their attempts. That they
+-- were processed, and how often they were tried, stays. $1 ids as they are stored, $2 the ids, $3 actor, $4
+-- reason.
 WITH m AS MATERIALIZED (
   SELECT * FROM unnest($1::uuid[], $2::bytea[]) AS m(id, message_id)),
 n AS (

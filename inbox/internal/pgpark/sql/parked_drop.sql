@@ -1,4 +1,4 @@
--- $1 no, $2 actor, $3 reason, $4 action, $5 what else is known of the actor, as JSON.
+-- $1 no, $2 actor, $3 reason, $4 action, $5 further details of the actor, as JSON.
 WITH d AS (
   DELETE FROM @{_parked} WHERE no = $1::bigint AND state IN ('parked', 'wait')
   RETURNING no, consumer, message_id, topic, key, attempts, errors)

@@ -1,6 +1,6 @@
 -- $1 consumer or NULL for all, $2 topic or NULL, $3 hash of the key or NULL, $4 key, $5 message id
 -- or NULL, $6 state or NULL, $7 parked before or NULL, $8 after, $9 limit, $10 without payloads,
--- $11 fingerprint, as admin.Fingerprint has it, or NULL.
+-- $11 fingerprint (admin.Fingerprint) or NULL.
 -- shows
 SELECT p.no, c.name, p.state, p.tries, p.attempts, p.errors::text, coalesce(p.reason, ''), p.first_at, p.last_at, p.parked_at,
        p.message_id, p.topic, p.key, p.uuid, CASE WHEN NOT $10::boolean THEN p.payload END, octet_length(p.payload),

@@ -1,4 +1,4 @@
--- $1 no, $2 actor, $3 reason, $4 what else is known of the actor, as JSON.
+-- $1 no, $2 actor, $3 reason, $4 further details of the actor, as JSON.
 WITH r AS (
   UPDATE @{_parked} SET state = 'redrive', next_at = clock_timestamp(), tries = 0
   WHERE no = $1::bigint AND state = 'parked'

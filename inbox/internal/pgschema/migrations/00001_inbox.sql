@@ -1,5 +1,5 @@
--- The names of consumers, so that the inbox itself needs two bytes for them. A
--- number is never given away twice.
+-- The names of consumers, so that the inbox itself needs two bytes for them. A number is never
+-- assigned twice.
 CREATE TABLE @{_consumers} (
   id   smallint GENERATED ALWAYS AS IDENTITY,
   name text NOT NULL,
@@ -12,10 +12,10 @@ COMMENT ON TABLE @{_consumers} IS 'consumers of the inbox; rows must stay as lon
 COMMENT ON COLUMN @{_consumers}.since IS 'when the first message came, or the consumer was registered';
 COMMENT ON COLUMN @{_consumers}.ids IS 'where the ids come from that are remembered; NULL: not noted yet';
 
--- One row a message and consumer, written in the transaction of the message's
--- effects. It holds little but its key: every byte is paid for with each message
--- twice, in the table and in the index. When a row came, in minutes since 1970, is what ids
--- that tell no time are forgotten by: four bytes, which alignment has left over.
+-- One row per message and consumer, written in the transaction of the message's effects. It
+-- holds little but its key: every byte is paid for with each message twice, in the table and in
+-- the index. When a row came, in minutes since 1970, is what ids that tell no time are
+-- forgotten by: four bytes, which alignment has left over.
 CREATE TABLE @{} (
   consumer smallint NOT NULL,
   id       uuid     NOT NULL,
@@ -113,7 +113,7 @@ CREATE TABLE @{_parked} (
   key        bytea       CHECK ((key IS NULL) = (key_hash IS NULL)),
   uuid       bytea       NOT NULL,
   payload    bytea       NOT NULL,
-  -- {"name": "value"}, and what is no such text as [["name", "value"]] in base64.
+  -- {"name": "value"}; what is not valid text as [["name", "value"]] in base64.
   metadata   jsonb       NOT NULL,
   metadata_raw jsonb,
   CONSTRAINT @{name:_parked_pkey} PRIMARY KEY (no)
@@ -125,7 +125,7 @@ CREATE INDEX @{name:_parked_id_idx} ON @{_parked} USING hash (message_id);
 CREATE INDEX @{name:_parked_next_idx} ON @{_parked} (consumer, next_at) WHERE state = 'redrive';
 COMMENT ON TABLE @{_parked} IS 'messages that wait for people; a row that is deleted loses its message';
 
--- What is kept of messages beside their ids, where that was asked for.
+-- What is stored about messages in addition to their ids, if that is configured.
 CREATE TABLE @{_notes} (
   consumer    smallint    NOT NULL,
   id          uuid        NOT NULL,
@@ -164,8 +164,8 @@ GROUP BY c.name, p.state;
 COMMENT ON VIEW @{_parked_status} IS 'parked messages, counted, read-only';
 
 -- The logs that consumers remember positions in. A log is known by its source,
--- since its name may come to mean another one: a topic that is deleted and
--- created again counts its offsets from 0. One source a topic is current.
+-- since its name may come to mean another one: a topic that is deleted and created again counts
+-- its offsets from 0. One source per topic is current.
 CREATE TABLE @{_sources} (
   consumer   smallint    NOT NULL,
   source     uuid        NOT NULL,
@@ -180,9 +180,9 @@ COMMENT ON TABLE @{_sources} IS 'logs that consumers remember positions in';
 COMMENT ON COLUMN @{_sources}.replaces IS 'the source that the topic was known by before; partitions of this one begin at their start';
 COMMENT ON COLUMN @{_sources}.retired_at IS 'since when the topic is known by another source';
 
--- One row a partition and consumer, updated in the transaction of each message's
--- effects. No index has the column that changes, and pages are kept half empty,
--- so that updates stay in their page and are cleaned up there (HOT).
+-- One row per partition and consumer, updated in the transaction of each message's effects. No
+-- index has the column that changes, and pages are kept half empty, so that updates stay in
+-- their page and are cleaned up there (HOT).
 CREATE TABLE @{_watermarks} (
   consumer smallint NOT NULL,
   source   uuid     NOT NULL,
@@ -202,7 +202,7 @@ FROM @{_watermarks} w JOIN @{_consumers} c ON c.id = w.consumer
 LEFT JOIN @{_sources} s ON s.consumer = w.consumer AND s.source = w.source;
 COMMENT ON VIEW @{_positions} IS 'watermarks with the names of consumers and topics, read-only';
 
--- How far consumer groups have come that read from a broker: below its mark every message of a
+-- How far consumer groups that read from a broker have come: below its mark every message of a
 -- partition was acknowledged. A mark is moved before the group's offset is committed to the
 -- broker, so that an offset beyond it shows that this database went back.
 CREATE TABLE @{_marks} (
@@ -307,10 +307,10 @@ END
 $leat$;
 
 -- Registers a consumer, once and in a transaction of its own, and returns its number. A
--- misspelt consumer would remember nothing that the right one did, so claims register nobody.
--- A number that a transaction has drawn which rolled back is not lost: whoever had EXECUTE
--- alone could use up all of them, so that no consumer could be registered any more. The
--- number is the one behind the highest, and at the end one that is free.
+-- misspelt consumer would remember nothing that the right one did, so claims register no
+-- consumer. A number that was drawn in a transaction that rolled back is not lost: otherwise a
+-- role that has EXECUTE alone could use up all of them, and no consumer could be registered any
+-- more. The number is the one after the highest or, if none is left there, a free one.
 CREATE FUNCTION @{_register}(consumer text) RETURNS smallint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $leat$
 DECLARE
@@ -341,8 +341,8 @@ $leat$;
 COMMENT ON FUNCTION @{_register}(text) IS 'registers a consumer of the inbox, in a transaction of its own; again it changes nothing';
 
 -- Claims the message id for consumer in this transaction: 'claimed' if its effects may be
--- written and committed with it, 'duplicate' if they were committed before, 'busy' if
--- another transaction is at it, whose end is not known: roll back, and have it delivered
+-- written and committed with it, 'duplicate' if they were committed before, 'busy' if another
+-- transaction is processing it, and its outcome is unknown: roll back, and have it delivered
 -- again. It never waits for another's handler (rule B3; claim.sql has the reasons). A second
 -- claim of an id in one transaction is a duplicate of the first.
 CREATE FUNCTION @{_claim}(consumer text, id text) RETURNS text

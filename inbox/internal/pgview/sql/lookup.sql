@@ -1,5 +1,5 @@
--- One row a consumer. Whether a process has the message in hand tells the list of locks: to try
--- the lock would make a delivery Busy. $1 consumers, $2 their locks of the message, $3 its
+-- One row per consumer. The list of locks shows whether a process is working on the message: to
+-- try the lock would make a delivery Busy. $1 consumers, $2 their locks of the message, $3 its
 -- stored id.
 -- shows
 WITH held AS MATERIALIZED (

@@ -1,6 +1,6 @@
--- The ids of a consumer, counted as far as that is cheap, and the newest of version 7: one that
--- begins below $3, since others may begin with anything. $1 consumer, $2 how far, $3 id of a
--- time from which on there is none.
+-- The ids of a consumer, counted as far as that is cheap, and the newest of version 7: one
+-- below $3, since ids of other versions may begin with any bytes. $1 consumer, $2 how far to
+-- count, $3 id of a time that none of version 7 has reached.
 -- shows
 SELECT
   (SELECT count(*) FROM (SELECT FROM @{} WHERE consumer = $1::smallint LIMIT $2::int) i),

@@ -1,7 +1,8 @@
 -- All of Stats in one statement, whose work is bounded: ten thousand rows each of what is parked
 -- and of what is being tried are looked at, and a thousand of those that have failed, which
--- costs two probes each. Beyond that there are as many of all as of these, by the tables'
--- statistics. Rows that are looked at are those that lie first, which are the oldest mostly.
+-- costs two probes each. Beyond that, the counts are extrapolated to all rows, whose number is
+-- in the tables' statistics. The rows that are looked at are the first ones in the table, which
+-- are mostly the oldest.
 -- shows
 WITH parked AS MATERIALIZED (
   SELECT count(*) AS n, count(*) FILTER (WHERE state = 'parked') AS parked, count(*) FILTER (WHERE state = 'redrive') AS redriving,

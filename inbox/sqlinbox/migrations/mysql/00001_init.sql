@@ -1,8 +1,8 @@
 -- The inbox of leat on InnoDB. Texts are bytes: no collation makes "A" of "a", and no charset converts. Times are
 -- microseconds since 1970, in UTC.
 
--- The names of consumers, so that the inbox itself needs a number for them. ids says where the ids come
--- from that are remembered; empty: not noted yet.
+-- The names of consumers, so that the inbox itself needs a number for them. ids is where the remembered
+-- ids come from; empty: not noted yet.
 CREATE TABLE IF NOT EXISTS @{_consumers} (
   id INT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   name VARBINARY(255) NOT NULL,
@@ -13,9 +13,10 @@ CREATE TABLE IF NOT EXISTS @{_consumers} (
 ) ENGINE=InnoDB;
 
 -- Rows to lock. The buckets below 4096 are those of ids, and have the floor in milliseconds:
--- ids of version 7 of the bucket below it may be forgotten. Those from 4096 on are keys'.
--- Nothing reads or writes taken: MySQL asks for UPDATE of a column of whoever locks rows. By
--- this one a consumer locks ids, and can neither raise a floor nor remove a lock.
+-- ids of version 7 of the bucket below it may be forgotten. Those from 4096 on are keys'. The
+-- column taken is neither read nor written: to lock rows, MySQL requires the UPDATE privilege
+-- on a column. With that on taken, a consumer can lock ids, and can neither raise a floor nor
+-- remove a lock.
 CREATE TABLE IF NOT EXISTS @{_locks} (
   bucket SMALLINT NOT NULL PRIMARY KEY,
   floor BIGINT NOT NULL,
@@ -53,7 +54,7 @@ CREATE TABLE IF NOT EXISTS @{_attempts} (
   PRIMARY KEY (consumer, id)
 ) ENGINE=InnoDB;
 
--- What is kept of messages beside their ids, where that was asked for.
+-- What is stored about messages in addition to their ids, if that is configured.
 CREATE TABLE IF NOT EXISTS @{_notes} (
   consumer INT NOT NULL,
   id BINARY(16) NOT NULL,
@@ -105,7 +106,7 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
   KEY (at)
 ) ENGINE=InnoDB;
 
--- How far consumer groups have come that read from a broker: below its mark every message of a
+-- How far consumer groups that read from a broker have come: below its mark every message of a
 -- partition was acknowledged. A mark is moved before the group's offset is committed to the
 -- broker, so that an offset beyond it shows that this database went back.
 CREATE TABLE IF NOT EXISTS @{_marks} (

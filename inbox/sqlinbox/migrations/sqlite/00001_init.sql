@@ -1,5 +1,5 @@
--- As on MySQL. One writer at a time locks all there is to lock, so that one bucket does,
--- for its floor.
+-- As on MySQL. One writer at a time has the only lock, so that one bucket, for its floor, is
+-- enough.
 
 -- The names of consumers, so that the inbox itself needs a number for them.
 CREATE TABLE IF NOT EXISTS @{_consumers} (
@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS @{_attempts} (
   PRIMARY KEY (consumer, id)
 );
 
--- What is kept of messages beside their ids, where that was asked for.
+-- What is stored about messages in addition to their ids, if that is configured.
 CREATE TABLE IF NOT EXISTS @{_notes} (
   consumer INTEGER NOT NULL,
   id BLOB NOT NULL,
@@ -86,7 +86,7 @@ CREATE TABLE IF NOT EXISTS @{_audit} (
 );
 CREATE INDEX IF NOT EXISTS @{_audit_at} ON @{_audit} (at);
 
--- How far consumer groups have come that read from a broker.
+-- How far consumer groups that read from a broker have come.
 CREATE TABLE IF NOT EXISTS @{_marks} (
   consumer_group BLOB NOT NULL,
   topic BLOB NOT NULL,
