@@ -8,9 +8,9 @@
 //		return nil, send(ctx, orderID) // not again while the store remembers it
 //	})
 //
-// A Store keeps one record a message: who is processing it, under a lease, or
-// that it is done. A Processor claims the message, runs the handler while it
-// extends the lease, and completes it.
+// A Store keeps one record per message: who is processing it, under a lease, or that it is
+// done. A Processor claims the message, runs the handler while it extends the lease, and
+// completes it.
 //
 // The guarantee, and no more: at least once; repeats are suppressed while the store keeps its
 // record; nothing is ever lost through this layer. A handler that outlives its lease, or whose

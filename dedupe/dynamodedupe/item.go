@@ -16,7 +16,7 @@ type item = map[string]types.AttributeValue
 // Attributes of an item. All texts are bytes: DynamoDB's strings are UTF-8, and ids are not.
 const (
 	attrKey         = "pk" // the length of the consumer's name, ":", the name and the id
-	attrRevision    = "rv" // other than that of any write before
+	attrRevision    = "rv" // differs after every write
 	attrState       = "st"
 	attrToken       = "tk"
 	attrAttempt     = "at"

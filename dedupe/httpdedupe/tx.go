@@ -92,7 +92,7 @@ func (m *transactional) run(ctx context.Context, unit dedupe.TxUnit, rec *record
 		m.Logger.ErrorContext(ctx, "response cannot be stored", slog.Any("error", err))
 		return again(http.StatusServiceUnavailable, codeNotCommitted, "The request was not processed.", 0)
 	}
-	committing = true // which ends the unit, whatever it returns
+	committing = true // commit ends the unit, whatever it returns
 	return m.commit(ctx, unit, stored)
 }
 

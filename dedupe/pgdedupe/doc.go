@@ -5,8 +5,7 @@
 //	err = store.Migrate(ctx)
 //	mailer, err := dedupe.New(store, "mailer", dedupe.Config{})
 //
-// For effects in the same database take package pginbox: it commits the memory
-// with the effect.
+// For effects in the same database use package pginbox: it commits the memory with the effect.
 //
 // TxStore keeps the responses of HTTP requests, in the transaction that the handler writes
 // in, for package httpdedupe.

@@ -6,8 +6,8 @@
 //
 // # What is stored
 //
-// One string a message. A claim is a plain SET NX with an expiry; only a claim
-// that meets a record, and every later step, is a script, of one key each.
+// One string per message. A claim is a plain SET NX with an expiry; only a claim that meets a
+// record, and every later step, is a script, of one key each.
 //
 //	P <token> <attempt> <lease> <ttl> <fingerprint>   being processed
 //	F …                                               released undone
@@ -31,16 +31,15 @@
 //
 // # Without scripts
 //
-// Check, and the first Claim, find out whether SET supports IFEQ: Valkey does from 8.1 on, Redis
-// is announced to from 8.4 on. There the end of a run is one SET that compares the record with
-// what the claim wrote, which the Store remembers for the latest 8,192 claims. The script runs
-// only if the record is something else, or memory is full. The outcome is the same.
+// Check, and the first Claim, find out whether SET supports IFEQ: Valkey does from 8.1 on, and
+// Redis is announced to do so from 8.4 on. There the end of a run is one SET that compares the
+// record with what the claim wrote, which the Store remembers for the latest 8,192 claims. The
+// script runs only if the record is something else, or memory is full. The outcome is the same.
 //
 // # What it costs
 //
-// Two round trips a message, and about 150 bytes of memory plus the lengths of
-// consumer, id and result, for Config.TTL.
-// See design 17.1.
+// Two round trips per message, and about 150 bytes of memory plus the lengths of consumer, id
+// and result, for Config.TTL. See design 17.1.
 //
 // Stability: stable, see docs/versions.md.
 package redisdedupe

@@ -14,8 +14,8 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// tries is how often a step is run if the database aborts it in favour of another one. Running a
-// step again does no harm.
+// tries is how often a step is run if the database aborts it in favour of another transaction.
+// Running a step again does no harm.
 const tries = 5
 
 // The states of a row. One without a state was inserted only to be locked.
@@ -85,7 +85,7 @@ func state(r *records.Record) int {
 	}
 }
 
-// retried runs fn in a transaction, and again if the database aborts it in favour of another one.
+// retried runs fn in a transaction, and again if the database aborts it in favour of another transaction.
 func (s *Store) retried(ctx context.Context, name string, fn func(tx *sql.Tx) error) error {
 	var err error
 	for range tries {

@@ -33,7 +33,7 @@ func (r *Record) Expire(now time.Time) {
 	}
 }
 
-// Claim is dedupe.Store's. It reports whether the record has changed.
+// Claim implements the method of dedupe.Store. It reports whether the record has changed.
 func (r *Record) Claim(req dedupe.Request, now time.Time, ttl time.Duration) (c dedupe.Claim, changed bool) {
 	r.Expire(now)
 	if !r.Known {
@@ -62,8 +62,8 @@ func (r *Record) Claim(req dedupe.Request, now time.Time, ttl time.Duration) (c 
 	return dedupe.Claim{Status: dedupe.Claimed, Takeover: takeover, Attempt: r.Attempt}, true
 }
 
-// Extend is dedupe.Store's. It reports whether token holds the record, which then has
-// changed.
+// Extend implements the method of dedupe.Store. It reports whether token holds the record,
+// which then has changed.
 func (r *Record) Extend(token string, lease time.Duration, now time.Time, ttl time.Duration) (held bool) {
 	r.Expire(now)
 	if !r.Known || r.Token != token || r.Done || r.Released {
@@ -73,7 +73,7 @@ func (r *Record) Extend(token string, lease time.Duration, now time.Time, ttl ti
 	return true
 }
 
-// Complete is dedupe.Store's. It reports whether the record has changed.
+// Complete implements the method of dedupe.Store. It reports whether the record has changed.
 func (r *Record) Complete(token string, result []byte, now time.Time, ttl time.Duration) (c dedupe.Completion, changed bool) {
 	r.Expire(now)
 	c = dedupe.Completed
@@ -95,7 +95,7 @@ func (r *Record) Complete(token string, result []byte, now time.Time, ttl time.D
 	return c, true
 }
 
-// Release is dedupe.Store's. It reports whether the record has changed.
+// Release implements the method of dedupe.Store. It reports whether the record has changed.
 func (r *Record) Release(token string, now time.Time, ttl time.Duration) (changed bool) {
 	r.Expire(now)
 	if !r.Known || r.Token != token || r.Done {

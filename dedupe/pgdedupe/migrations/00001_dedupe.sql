@@ -1,5 +1,4 @@
--- One row a message and consumer. Expired rows are as good as none; Prune removes
--- them.
+-- One row per message and consumer. Expired rows count as absent; Prune removes them.
 CREATE TABLE @{} (
   consumer    text        NOT NULL,
   id          bytea       NOT NULL, -- the bytes of the text: ids may hold a NUL
@@ -7,7 +6,7 @@ CREATE TABLE @{} (
   state       "char"      NOT NULL CHECK (state IN ('p', 'f', 'd')),
   token       text        NOT NULL,
   attempt     integer     NOT NULL,
-  took_over   boolean     NOT NULL DEFAULT false, -- from one whose lease ran out
+  took_over   boolean     NOT NULL DEFAULT false, -- taken over from a process whose lease ran out
   fingerprint text        NOT NULL,
   lease       bigint      NOT NULL DEFAULT 0, -- in µs: what has more left was given by a clock that was ahead
   lease_until timestamptz NOT NULL,

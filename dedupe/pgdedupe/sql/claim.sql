@@ -1,7 +1,7 @@
--- Takes the record where there is none, it was released or its lease ran out;
--- the same token takes it again. No row: look.sql says why. What it becomes goes by
--- one reading of the clock, when the row is locked: between two its lease may end.
--- It has expired once this clock and $7, that of the process, are past its end, which is stored as the later by both.
+-- Takes the record if there is none yet, if it was released or if its lease has run out; the same token can take it
+-- again. No row: look.sql finds out why. The new state is decided by one reading of the clock, while the row is
+-- locked: between two readings the lease may end. A record has expired once this clock and $7, that of the process,
+-- are past its end, which is stored as the later by both.
 INSERT INTO @{} AS d (consumer, id, state, token, attempt, fingerprint, lease, lease_until, expires_at)
 VALUES ($1, $2, 'p', $3, 1, $4, $5::bigint, clock_timestamp() + $5::bigint::float8 * interval '1 microsecond',
         greatest(clock_timestamp(), $7::timestamptz) + greatest($5::bigint, $6::bigint)::float8 * interval '1 microsecond')

@@ -1,5 +1,6 @@
--- A record that is gone is made anew, with attempt 0 to say so. No row: another
--- token's, which finished.sql tells apart. $6 is the process's clock, see claim.sql.
+-- A record that is gone is created again, with attempt 0 to show it. No row: another token has
+-- the record, and finished.sql finds out whether that one is done. $6 is the process's clock,
+-- see claim.sql.
 INSERT INTO @{} AS d (consumer, id, state, token, attempt, fingerprint, lease_until, expires_at, result)
 VALUES ($1, $2, 'd', $3, 0, '', clock_timestamp(),
         greatest(clock_timestamp(), $6::timestamptz) + $4::bigint::float8 * interval '1 microsecond', $5)

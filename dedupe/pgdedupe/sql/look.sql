@@ -1,4 +1,4 @@
--- A lease of which more is left than it ever had was given by a clock that was ahead: it begins again.
+-- A lease with more time left than its full length was given by a clock that was ahead: it begins again.
 WITH again AS (
     UPDATE @{} SET lease_until = clock_timestamp() + lease::float8 * interval '1 microsecond'
     WHERE consumer = $1 AND id = $2 AND state = 'p' AND lease_until > clock_timestamp() + lease::float8 * interval '1 microsecond'

@@ -1,5 +1,5 @@
--- One row a request that was processed, written once. Expired rows are as good
--- as none; Prune removes them.
+-- One row per request that was processed, written once. Expired rows count as absent; Prune
+-- removes them.
 CREATE TABLE @{} (
   consumer    text        NOT NULL,
   id          bytea       NOT NULL, -- tenant and key

@@ -1,5 +1,5 @@
 -- $6 is the process's clock: a response has expired once it and the database's are past its end.
--- No row: a response is there that was not when the request began, as can be
+-- No row: there is a response now that was not visible when the request began, which is possible
 -- at repeatable read. Then nothing commits.
 INSERT INTO @{} AS t (consumer, id, fingerprint, response, expires_at)
 VALUES ($1, $2, $3, $4, greatest(clock_timestamp(), $6::timestamptz) + $5::bigint::float8 * interval '1 microsecond')

@@ -1,6 +1,6 @@
--- One row a message and consumer. Expired rows are as good as none; Prune removes them.
--- Texts are bytes. Times are microseconds since 1970, in UTC.
--- state: 0 only locked, 1 claimed, 2 released undone, 3 done.
+-- One row per message and consumer. Expired rows count as absent; Prune removes them. Texts are
+-- bytes. Times are microseconds since 1970, in UTC. state: 0 only locked, 1 claimed, 2 released
+-- undone, 3 done.
 CREATE TABLE IF NOT EXISTS @{} (
     consumer    BLOB NOT NULL,
     id          BLOB NOT NULL,
