@@ -14,7 +14,7 @@ import (
 type redriver interface {
 	inbox.Runner
 
-	// RunRedrive is inbox.Processor's.
+	// RunRedrive is the method of inbox.Processor.
 	RunRedrive(ctx context.Context, handle func(ctx context.Context, msg *message.Message) error) error
 }
 

@@ -14,7 +14,7 @@ import (
 
 const (
 	headerOpened = "leat_opened"
-	headerDeadID = "leat_dead_id" // inbox.Policy's
+	headerDeadID = "leat_dead_id" // set by inbox.Policy on dead letters
 )
 
 // Config lists the steps that a Content applies to messages: from top to bottom on the way out,

@@ -246,7 +246,7 @@ type outage struct {
 	cause, text string
 	since       time.Time
 	topics      []string
-	more        int // topics that nobody has listed
+	more        int // number of topics that the relay has not listed
 	waiting     int
 }
 

@@ -14,7 +14,7 @@
 //	})
 //	…
 //	mux.Handle("/ops/leat/", d)
-//	go d.Run(ctx) // figures also while nobody looks
+//	go d.Run(ctx) // samples figures even while no page is open
 //
 // Stability: young, see docs/versions.md.
 package dashboard

@@ -116,7 +116,7 @@ func also[T any](c *call, look func(c *call) (T, error), query url.Values) (T, e
 	return look(&other)
 }
 
-// shared is also for several requests that share the room for rows.
+// shared is like also, for several requests that share the room for rows.
 func shared[T any](c *call, look func(c *call) (list[T], error), query url.Values) (list[T], error) {
 	l, err := also(c, look, query)
 	c.left = max(0, c.left-l.bytes)

@@ -64,7 +64,7 @@ func (o overviewData) Settled() (n float64) {
 	return n
 }
 
-// Works reports whether a relay of each outbox leads: then nothing that is missing is fine.
+// Works returns the number of slots that relays lead.
 func (o overviewData) Works() (relays int) {
 	for _, ob := range o.Outboxes {
 		for _, g := range ob.Groups {

@@ -7,7 +7,7 @@ type reading struct {
 	value  float64
 }
 
-// gauges read something when they are asked.
+// gauges are the gauges of one observer. read reads them when metrics are collected.
 type gauges struct {
 	read func(show func(r reading))
 }
