@@ -2,9 +2,8 @@
 // current ones: the cluster, the log and its numbers. It does not depend on a database: stores keep and
 // read the facts.
 //
-// A fact is declared once, in facts.go, with its class, its text and the ways on. What it is
-// called in an error, in the suite and in docs/internals/moved.md is made from there.
-// See design 2.14.
+// A fact is declared once, in facts.go, with its class, its text and what to do. Its names in
+// errors, in the suite and in docs/internals/moved.md are made from there. See design 2.14.
 package basis
 
 import (

@@ -48,7 +48,8 @@ type mark struct {
 // look is a reading of the database's clock and of ours, with its monotonic reading.
 type look struct{ theirs, ours time.Time }
 
-// DoubtError is the error of a clock that is not trusted with what cannot be undone, or of a limit that is ahead of it.
+// DoubtError is the error of a clock that is not trusted for operations that cannot be undone, or of a limit that is
+// ahead of it.
 type DoubtError string
 
 func (d DoubtError) Error() string { return string(d) }
@@ -56,8 +57,8 @@ func (d DoubtError) Error() string { return string(d) }
 // postponed begins the text of a clock that is not trusted.
 const postponed = "leat: nothing is dropped, deleted or forgotten by age: "
 
-// Look tells the watch that theirs is what the database's clock says now. It returns a DoubtError if the clock is
-// not to be trusted: it differs from ours by more than an hour, or it has jumped. After a jump, it is trusted
+// Look records theirs, the current reading of the database's clock. It returns a DoubtError if the clock must
+// not be trusted: it differs from ours by more than an hour, or it has jumped. After a jump, it is trusted
 // again as soon as it is back, or has gone evenly for an hour.
 func (w *Watch) Look(theirs time.Time) error {
 	w.mu.Lock()
@@ -89,8 +90,8 @@ func Differ(theirs time.Time) error {
 	return nil
 }
 
-// Ahead returns a DoubtError if the time below which an inbox has forgotten is ahead of theirs, which is what the database's
-// clock says now: clocks have been wrong together, and whatever is made until that time comes is too old.
+// Ahead returns a DoubtError if the time below which an inbox has forgotten is ahead of theirs, the current reading of the
+// database's clock: both clocks were wrong together, and every message that is made before that time is too old.
 func Ahead(floor, theirs time.Time) error {
 	if !floor.After(theirs) {
 		return nil

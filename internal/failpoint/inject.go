@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// Hook performs the action that is armed at a point, and returns what [Inject] shall return.
+// Hook performs the action that is armed at a point, and returns what [Inject] must return.
 type Hook func(ctx context.Context, name Name) error
 
 //nolint:gochecknoglobals // one program, one hook

@@ -21,7 +21,7 @@ type Commits struct {
 // Cut is where a connection is cut.
 type Cut int32
 
-// Cuts.
+// Values of Cut.
 const (
 	CutNever  Cut = iota
 	CutBefore     // the server never sees the COMMIT
@@ -79,7 +79,7 @@ func (c *commitConn) Write(b []byte) (int, error) {
 func IsCommit(b []byte) bool {
 	alone := len(b) > 5 && b[0] == 'Q' && strings.EqualFold(string(b[5:]), "commit\x00")
 	text, name := []byte("\x00commit\x00"), preparedCommit()
-	parsed := bytes.Contains(b, text) && !bytes.Contains(b, append([]byte(name), text...)) // else to be run later
+	parsed := bytes.Contains(b, text) && !bytes.Contains(b, append([]byte(name), text...)) // else only prepared, to run later
 	return alone || parsed || bytes.Contains(b, []byte("\x00"+name+"\x00"))
 }
 

@@ -58,8 +58,8 @@ func (x *index) uncertain() bool {
 	return !x.ended[Ledger] && slices.ContainsFunc(x.events, func(e event) bool { return x.outcome(&e) == unresolved })
 }
 
-// moves yields what has been moved by the ledger, or by what the producer was told if there is no
-// ledger, and by the effects.
+// moves yields the amounts that committed events and effects have moved. Which events have
+// committed is decided by the ledger or, without one, by what the producer was told.
 func (x *index) moves(yield func(book, key, to uint32, amount int64)) {
 	for i := range x.events {
 		if e := &x.events[i]; x.outcome(e) == committed {

@@ -76,7 +76,7 @@ func (x *index) intend(l *Line, e *event) {
 	}
 	e.marks |= intended
 	e.at = l.At
-	if !e.is(inLedger) { // which knows better
+	if !e.is(inLedger) { // the ledger takes precedence
 		x.describe(l, e)
 	}
 	e.topic, e.digest = x.topics.number(l.Topic), short(l.Digest)

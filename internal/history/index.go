@@ -41,7 +41,7 @@ const (
 	acked
 	waiting // at the producer's side
 	published
-	child // of an effect
+	child // produced by an effect
 	caused
 )
 

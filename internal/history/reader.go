@@ -35,9 +35,9 @@ func unusable(at place, format string, args ...any) error {
 // maxLine is the longest line that is read.
 const maxLine = 1 << 20
 
-// read calls visit for every line of the files below dir, by the names of the files.
-// The line is used again after visit has returned. A visit with a nil line says that
-// the file has ended.
+// read calls visit for every line of the files below dir, by the names of the files. The line
+// is used again after visit has returned. A visit with a nil line means that the file has
+// ended.
 func read(ctx context.Context, dir string, visit func(place, *Line) error) (Input, error) {
 	var in Input
 	names, err := logs(dir)

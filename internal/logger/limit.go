@@ -86,7 +86,7 @@ type cause struct {
 	timer   *time.Timer
 	total   int  // lines, the first included
 	held    int  // lines of this minute that were not passed on
-	told    bool // that it was repeated
+	told    bool // a repeated line was passed on
 	last    slog.Record
 	handler slog.Handler
 	ctx     context.Context //nolint:containedctx // of the last line, which is passed on later
@@ -129,7 +129,7 @@ func (c *causes) admit(ctx context.Context, l *limited, r slog.Record) bool {
 // end ends a minute of k.
 func (c *causes) end(k *cause) {
 	c.mu.Lock()
-	if c.open[k.id] != k { // it was said to be over
+	if c.open[k.id] != k { // over has ended it
 		c.mu.Unlock()
 		return
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Or returns l, with warnings and errors limited to one for a cause and a minute. If l is
-// nil, it returns slog.Default() as it is now, limited likewise and to warnings and
-// errors: a library is silent while all is well.
+// Or returns l, with warnings and errors limited to one per cause and minute. If l is nil, it
+// returns slog.Default() as it is now, limited likewise and to warnings and errors: a library
+// is silent while all is well.
 func Or(l *slog.Logger) *slog.Logger {
 	if l == nil {
 		return slog.New(limit(slog.Default().Handler(), slog.LevelWarn))

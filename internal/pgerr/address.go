@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Address returns the reason why address, a URL or keywords and values, cannot be used. Of a URL
-// that cannot be parsed err may have a part of the password, however it was hidden.
+// Address returns the reason why address, a URL or keywords and values, cannot be used. If a URL
+// cannot be parsed, err may contain a part of the password, however it was hidden.
 func Address(address string, err error) string {
 	u, bad := url.Parse(address)
 	looksLikeURL := strings.Contains(address, ":/") || strings.Contains(address, "@")

@@ -28,7 +28,7 @@ func FromSessions(s pgpin.Sessions) DB {
 	}}
 }
 
-// pooled is use, after which a session that is unfit does not return to its pool.
+// pooled calls use. A session that is unfit afterwards does not return to its pool.
 func pooled(ctx context.Context, conn *pgx.Conn, use func(*pgx.Conn) error) error {
 	err := use(conn)
 	if pgerr.Unfit(err) {

@@ -11,7 +11,6 @@
 //
 // Migrations only go forward, by expanding first and contracting a version
 // later: the library at version N runs on the schemas N-1, N and N+1, so that a
-// rolling deploy never stops a producer. A schema that is newer than the
-// library is therefore no error.
-// See design 20.1.
+// rolling deploy never stops a producer. A schema that is newer than the library is therefore
+// not an error. See design 20.1.
 package pgmigrate

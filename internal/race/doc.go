@@ -1,3 +1,3 @@
-// Package race tells tests that count allocations whether the race detector is compiled in:
-// it allocates itself, and empties pools at random.
+// Package race shows tests that count allocations whether the race detector is compiled in: it
+// allocates itself, and empties pools at random.
 package race

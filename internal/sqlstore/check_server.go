@@ -106,7 +106,7 @@ const (
 	OnePrimary = "must be ON: the primaries of a group replication do not see each other's row locks, on which order and claims rest"
 )
 
-// fence: with the binary log synced at each commit, what is visible is durable.
+// fence reports whether a commit can be seen before it is durable. With the binary log synced at each commit it cannot.
 func (v variables) fence() bool { return !v.on("log_bin") || v["sync_binlog"] != "1" }
 
 // checkVersion refuses servers that cannot skip locked rows, and servers of the other family.

@@ -95,7 +95,7 @@ func onTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, work func(tx *sq
 	defer func() { _ = tx.Rollback() }() // has ended already if it was committed
 	err = work(tx)
 	if Unfit(err) {
-		_ = tx.Rollback() // which has the connection until then
+		_ = tx.Rollback() // until then, tx has the connection
 		Discard(conn)
 	}
 	return err

@@ -9,7 +9,7 @@ import (
 	"github.com/leat-go/leat/internal/failpoint"
 )
 
-// ErrInjected is what an armed point returns unless it was given another error.
+// ErrInjected is the error of an armed point that was not given another one.
 var ErrInjected = errors.New("failpoint: injected")
 
 // Action is what happens at a point. Make one with [Error], [Panic], [Exit],

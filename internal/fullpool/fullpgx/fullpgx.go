@@ -36,7 +36,7 @@ type Taken struct {
 	Conn *pgx.Conn
 
 	watch  fullpool.Watch
-	pooled *pgxpool.Conn // nil if somebody else gives the connection back
+	pooled *pgxpool.Conn // nil once the connection has left the pool
 	grown  bool          // the connection has left the pool
 }
 
