@@ -32,7 +32,7 @@ type (
 	}
 )
 
-// part is one thing that Run runs.
+// part is one of the things that Run runs.
 type part struct {
 	name string
 	run  func(ctx context.Context) error
@@ -48,8 +48,8 @@ type part struct {
 // waits for each part to return, without a bound of its own; the relay and the routers have
 // theirs in relay.Config.DrainTimeout and message.RouterConfig.CloseTimeout.
 //
-// Run it in as many processes as you like. In one, it returns outbox.ErrAlreadyRunning
-// while it runs, and a router cannot run twice.
+// Run it in as many processes as you like. Within one process, it returns
+// outbox.ErrAlreadyRunning while it runs, and a router cannot run twice.
 func (s *Service) Run(ctx context.Context, parts ...Runner) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return outbox.ErrAlreadyRunning
