@@ -148,8 +148,8 @@ func (p *performance) newConsumer(log *slog.Logger) *consumer {
 	}
 }
 
-// OnDriverSource tells the demo that the consumer has partitions. With one consumer they all come
-// at once.
+// OnDriverSource signals to the demo that the consumer has partitions. With one consumer they all
+// come at once.
 func (c *consumer) OnDriverSource(_ context.Context, e driver.SourceEvent) {
 	if e.Kind == kafkasource.Assigned {
 		c.assigned.Do(func() { close(c.ready) })

@@ -3,9 +3,9 @@
 // repository's came in order, although a relay is killed, transactions roll
 // back, handlers fail and everything is delivered more than once.
 //
-// Read ingest.go, relay.go and consumer.go first: they are how leat is used, a
-// file a service, on the database that store.go opens. Everything else is the test bench
-// around them. docs/internals/demo.md explains what is proven and how.
+// Read ingest.go, relay.go and consumer.go first: they are how leat is used, one file per
+// service, on the database that store.go opens. Everything else is the test bench around them.
+// docs/internals/demo.md explains what is proven and how.
 //
 //	go run ./quickstart [-events N] [-postgres URL] [-kafka ADDRESSES]
 //	go run -tags demo_sqlite ./quickstart -on sqlite

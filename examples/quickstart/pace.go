@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// paced yields the numbers from 0 to n−1, rate of them a second. The channel is
-// closed after the last, or when ctx ends.
+// paced yields the numbers from 0 to n−1, rate of them per second. The channel is closed after
+// the last, or when ctx ends.
 func paced(ctx context.Context, n, rate int) <-chan int {
 	out := make(chan int)
 	go func() {

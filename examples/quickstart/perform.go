@@ -62,7 +62,7 @@ func perform(ctx context.Context, st *stage) (r *run, err error) {
 	return p.run, nil
 }
 
-// because prefers the reason for which everything was stopped.
+// because returns cause, if that is the reason why everything was stopped, and err otherwise.
 func because(cause, err error) error {
 	if cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause

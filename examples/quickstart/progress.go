@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// progress shows the progress of a run: on a terminal one line that changes, elsewhere a line a
-// second.
+// progress shows the progress of a run: on a terminal one line that changes, elsewhere one line
+// per second.
 type progress struct {
 	stage    *stage
 	began    time.Time

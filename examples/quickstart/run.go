@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// run is what the services have observed of a run and no database has.
+// run records what the services have observed of a run, and what no database contains.
 type run struct {
 	// over counts webhooks that are not in flight any more, acked the deliveries that the consumer
 	// has acknowledged. storm is set when the calm phase is over.

@@ -99,7 +99,7 @@ type store struct {
 		inboxdriver.Marker
 		Migrate(ctx context.Context) error
 	}
-	// notify tells the relays of other processes of commits until ctx ends.
+	// notify notifies the relays of other processes of commits until ctx ends.
 	notify func(ctx context.Context) error
 	close  func()
 }

@@ -119,7 +119,7 @@ func (s *shop) placeAt(ctx context.Context, at int, customer, order string) (no 
 	return no, err
 }
 
-// relay relays all shards, until ctx ends: a relay for each outbox. `leat run` does the same by a file.
+// relay relays all shards, until ctx ends: a relay for each outbox. `leat run` does the same from a configuration file.
 func (s *shop) relay(ctx context.Context, brokers []string, cfg relay.Config) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

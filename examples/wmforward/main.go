@@ -100,12 +100,12 @@ func takeOver(ctx context.Context, s *servers.Servers) error {
 	return err
 }
 
-// orderID is the function that the service's marshaler has for its keys.
+// orderID is the function that the service's marshaler uses for its keys.
 func orderID(_ string, msg *message.Message) (string, error) {
 	return msg.Metadata.Get("order_id"), nil
 }
 
-// place is the producer, as it is.
+// place is the producer, unchanged.
 func place(ctx context.Context, s *servers.Servers, topic, id string, cents int) error {
 	return pgx.BeginFunc(ctx, s.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `INSERT INTO orders VALUES ($1, $2)`, id, cents); err != nil {

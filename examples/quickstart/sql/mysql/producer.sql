@@ -1,8 +1,8 @@
 -- The business tables of the ingest service. Texts compare byte by byte, as they do in Go.
 
--- One row a repository. Whoever writes it holds it until the commit, so version
--- counts the transactions of a repository in the order in which they committed:
--- the checker's own measure of order.
+-- One row per repository. A transaction that writes it locks it until the commit, so version
+-- counts the transactions of a repository in the order in which they committed: the checker's
+-- own measure of order.
 CREATE TABLE repositories (
     name    VARBINARY(255) NOT NULL PRIMARY KEY,
     version BIGINT NOT NULL
