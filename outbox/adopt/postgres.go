@@ -273,7 +273,7 @@ func (p *postgres) fill(sql string, e evaluated) string {
 	return strings.NewReplacer(pairs...).Replace(strings.ReplaceAll(sql, "{row}", p.sql.row))
 }
 
-const first = 3 // messages of a Plan
+const first = 3 // number of messages that a Plan shows
 
 func (p *postgres) plan(ctx context.Context) (plan Plan, err error) {
 	if plan.Adopted, err = p.adopted(ctx); err != nil {

@@ -133,7 +133,7 @@ func recognize(columns []column, cfg Config) (Config, string) {
 // over returns c with its empty fields filled in from the proposal.
 func (c Config) over(proposal Config) Config {
 	if c.Order == c.ID {
-		c.Order = "" // a default
+		c.Order = "" // this is only the default
 	}
 	for _, f := range []struct{ set, from *string }{
 		{&c.ID, &proposal.ID},

@@ -20,7 +20,7 @@ const (
 	// versions accept 128 MiB.
 	defaultMaxMessageBytes = 16 << 20
 
-	maxMessageBytes    = 512 << 20 // of every RabbitMQ
+	maxMessageBytes    = 512 << 20 // the most that any RabbitMQ accepts
 	defaultUnconfirmed = 1000
 	maxUnconfirmed     = 10_000
 	maxShort           = 255 // bytes of a routing key, and of a header's name

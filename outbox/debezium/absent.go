@@ -11,7 +11,7 @@ import (
 // rows left up to a position cannot change, so the log is read only once.
 type absent struct {
 	confirmed string // when it was counted; empty until then
-	rows      int64  // left
+	rows      int64  // number of rows left
 	since     time.Time
 }
 

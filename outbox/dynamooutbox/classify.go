@@ -27,7 +27,7 @@ func classify(err error) outcome {
 	}
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {
-		return outcomeUnknown // the connection, or the context
+		return outcomeUnknown // an error of the connection or of the context
 	}
 	switch api.ErrorCode() {
 	case "ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded", "TransactionConflictException":

@@ -118,7 +118,7 @@ func selected(r *driver.EraseRequest, m *outbox.Record) bool {
 }
 
 func (o *Outbox) findPending(ctx context.Context, r *driver.EraseRequest, found *driver.Erased) (all []outbox.Record, err error) {
-	for b := range maxBuckets { // as relays do
+	for b := range maxBuckets { // every bucket that can exist, as relays do
 		err := o.each(ctx, messagesOf(b), func(i item) {
 			if m := decode(i); selected(r, &m) {
 				m.Payload = nil

@@ -26,7 +26,7 @@ func (o operator) Stats(ctx context.Context) (admin.Stats, error) {
 	if _, err := o.buckets(ctx); err != nil {
 		return stats, err
 	}
-	for b := range maxBuckets { // as relays do
+	for b := range maxBuckets { // every bucket that can exist, as relays do
 		count, oldest, last, err := o.backlog(ctx, b)
 		if err != nil {
 			return stats, err

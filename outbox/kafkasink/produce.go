@@ -187,7 +187,7 @@ func (s *Sink) verdict(ctx context.Context, name string, count int, err error) (
 		s.topics.get(name).careful += count
 		kind = outbox.FailureUnknown
 	}
-	if errors.Is(err, kerr.TopicAuthorizationFailed) { // withdrawn since the cluster was asked
+	if errors.Is(err, kerr.TopicAuthorizationFailed) { // the right was withdrawn after the topic was looked up
 		err = explainTopic(name, err)
 	}
 	if kind == outbox.FailureOutage {

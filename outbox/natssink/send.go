@@ -113,7 +113,7 @@ func (c *call) await(ctx context.Context, l *link, sent []underway) error {
 	}
 	for n := 0; n < len(sent); {
 		u := sent[n]
-		if u.answer == nil { // denied
+		if u.answer == nil { // its subject is denied, and it is settled
 			n++
 			continue
 		}

@@ -38,7 +38,7 @@ var errTail = errors.New("leat: no tail")
 // tail follows the log over logical replication for one session. It implements pglog.Tail. Errors
 // end its stream, never the session.
 type tail struct {
-	log *slotLog // whose reader Join and Look use
+	log *slotLog // Join and Look use its reader
 	cfg TailConfig
 
 	goroutines sync.WaitGroup
@@ -127,7 +127,7 @@ func (t *tail) follow(ctx context.Context) error {
 	s := newTailStream(t, wal, server)
 	t.setStream(s)
 	t.tell(ctx, driver.TailEvent{Group: t.log.source.cfg.Group, Follows: true})
-	t.log.source.listener.bell.ring() // for joining it
+	t.log.source.listener.bell.ring() // so that the reader joins the stream
 	return s.end(wal.Run(s))
 }
 

@@ -45,7 +45,7 @@ func (l *link) inspect(ctx context.Context, cfg *Config) error {
 	if err = lost(commands, err); err != nil {
 		return err
 	}
-	if info.Err() != nil && (cfg.Ack != AckMemory || !redis.HasErrorPrefix(info.Err(), "NOPERM")) { // otherwise nothing is promised
+	if info.Err() != nil && (cfg.Ack != AckMemory || !redis.HasErrorPrefix(info.Err(), "NOPERM")) { // AckMemory does not need it
 		return fmt.Errorf("ask how it keeps data: %w", info.Err())
 	}
 	about := readFacts(info.Val())

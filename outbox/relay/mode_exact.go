@@ -132,7 +132,7 @@ func transactionResults(n int, err error) []outbox.Result {
 func (m *exactMode) waitBlocked(stop, work context.Context, r *outbox.Record, err error) bool {
 	s, slot := m.s, m.session.SlotName()
 	s.term.inHand(r)
-	s.relay.notifyError(work, "send", err) // the line below shows it
+	s.relay.notifyError(work, "send", err) // for the hooks only: the error is logged below
 	if outbox.KindOf(err) != outbox.FailureOutage && m.blocked != r.Seq {
 		m.unblock()
 		m.blocked = r.Seq

@@ -49,7 +49,7 @@ func New(source driver.Source, sink driver.Sink, cfg Config) (*Relay, error) {
 		return nil, outbox.ConfigError("sink", nil, "must not be nil")
 	}
 	if v, ok := source.(slog.LogValuer); ok && cfg.Logger == nil {
-		cfg.Logger = logger.Or(nil).With(slog.Attr{Value: v.LogValue()}) // inlined
+		cfg.Logger = logger.Or(nil).With(slog.Attr{Value: v.LogValue()}) // without a key, slog inlines it
 	}
 	cfg = cfg.withDefaults()
 	if err := cfg.validate(); err != nil {
@@ -143,7 +143,7 @@ func (r *Relay) acquire(ctx context.Context) (*term, error) {
 // claim asks for the lease. The end of ctx does not cut it off at once: if the lease was taken
 // and the answer lost, other relays could not lead before the lease expires.
 func (r *Relay) claim(ctx context.Context) (driver.Session, error) {
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // then the lease would be over
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease) // a later lease would have expired
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.cfg.DrainTimeout/4, cancel) })()
 	if err := r.expected(bounded); err != nil {

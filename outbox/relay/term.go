@@ -32,7 +32,7 @@ type term struct {
 	pages     chan driver.Page          // from the reader to the sender
 	delivered chan struct{}             // receives after each page that was delivered; holds one
 	drained   atomic.Bool               // run once: the reader reached the end, and everything is delivered
-	acked     atomic.Int64              // records
+	acked     atomic.Int64              // number of acknowledged records
 	cut       bool                      // the session was over before the term; for callers that have waited for run
 	noneHeld  atomic.Pointer[time.Time] // when a Read began that found nothing, with nothing set aside; nil if there is none
 

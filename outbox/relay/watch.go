@@ -29,8 +29,8 @@ type watch struct {
 	offset  time.Duration
 	clockAt time.Time // when offset was measured
 	running bool
-	server  driver.ServerChange    // that the alarm is about
-	changed time.Time              // when it is no longer an alarm; zero if none is raised
+	server  driver.ServerChange    // the change that the alarm reports
+	changed time.Time              // when that alarm ends; zero if none is raised
 	leader  atomic.Pointer[string] // who led when the relay last requested a lease without success
 
 	telling sync.Mutex              // locked while hooks are called about an alarm, so that its begin comes before its end

@@ -43,7 +43,7 @@ type Forwarder struct {
 
 	checked bool      // whether it was checked that the forwarder was not put back
 	looked  time.Time // when gaps were last checked
-	next    int64     // the number at which that continues
+	next    int64     // the number at which that check continues
 	warned  bool      // it was logged that there are many
 	counted time.Time // when the table's counter was last read
 	highest int64     // its number then

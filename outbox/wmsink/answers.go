@@ -31,7 +31,7 @@ func outages() []string {
 		"redis: client is closed", "redis: connection pool", // watermill-redisstream, and the server's answers:
 		": OOM ", ": LOADING ", ": READONLY ", ": MASTERDOWN ", ": CLUSTERDOWN ", ": NOREPLICAS ", ": MISCONF ", ": TRYAGAIN ", ": NOAUTH ",
 		": WRONGPASS ", ": NOPERM ",
-		"publisher closed", "publisher is closed", // all
+		"publisher closed", "publisher is closed", // all publishers
 	}
 }
 

@@ -79,7 +79,7 @@ func (l *Line) Join(ctx context.Context) (*pgx.Conn, error) {
 func (l *Line) Leave(ctx context.Context, conn *pgx.Conn, undo func(ctx context.Context) error, log *slog.Logger) {
 	defer l.take()()
 	if conn != l.conn {
-		return // it was lost
+		return // conn was lost before
 	}
 	if l.tasks--; l.tasks == 0 {
 		l.close(ctx, conn)
