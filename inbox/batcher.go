@@ -68,7 +68,7 @@ func (b *Batcher) Run(ctx context.Context, subscriber message.Subscriber, topic 
 		}
 	}
 	cancel()
-	for msg := range messages { // until the subscriber has noticed
+	for msg := range messages { // until the subscriber notices that ctx has ended
 		msg.Nack()
 	}
 	return nil

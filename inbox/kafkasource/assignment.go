@@ -25,7 +25,7 @@ type assignment struct {
 	reread   func(cause error)
 	maxCount int
 	maxBytes int
-	mark     noted // changed under the member's committing
+	mark     noted // guarded by the member's committing
 	doubts   *doubts
 
 	mu        sync.Mutex

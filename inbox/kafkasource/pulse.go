@@ -18,7 +18,7 @@ const (
 // it was replaced; it can only measure the time.
 type pulse struct {
 	born   time.Time
-	last   atomic.Int64 // since born
+	last   atomic.Int64 // as a duration since born
 	synced func()       // after each answered request to synchronise
 }
 

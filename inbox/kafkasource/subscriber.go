@@ -139,10 +139,10 @@ type subscription struct {
 	brokers      []string
 	group, topic string
 	cfg          Config
-	serve        func(*assignment) // until the assignment drains or its context ends
+	serve        func(*assignment) // serves an assignment until it drains or its context ends
 	serial       bool
 	closing      <-chan struct{}
-	places       *places // without a group
+	places       *places // unused if the consumer has a group
 }
 
 // run is a member of the group until ctx ends or the Subscriber is closed.

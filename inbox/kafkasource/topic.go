@@ -48,7 +48,7 @@ func (m *member) watchTopic(ctx context.Context) {
 // signature is the parsed metadata of one of leat's commits.
 type signature struct {
 	topic string // its id, "" if the brokers have none
-	since int64  // -1 without marks
+	since int64  // -1 if the commit was made without marks
 }
 
 func (s signature) String() string {

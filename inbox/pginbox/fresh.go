@@ -20,7 +20,7 @@ type fresh struct {
 	trusted atomic.Int64 // number of claims since the last doubt that did not look first
 
 	mu   sync.Mutex
-	span int64 // of the last doubt
+	span int64 // number of claims that had to look first after the last doubt
 }
 
 // expected reports whether to assume that the next messages are new, and counts the claim.

@@ -27,7 +27,7 @@ type entry struct {
 func (e entry) args(consumer string) ([]any, error) {
 	values := make(map[string]any, len(e.details))
 	for _, d := range e.details {
-		if d.Key != "topic" { // it has a column
+		if d.Key != "topic" { // the topic has a column of its own
 			values[d.Key] = d.Value.Any()
 		}
 	}

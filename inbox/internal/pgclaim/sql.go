@@ -32,7 +32,7 @@ func FromSQL(db *sql.DB, isolation pgx.TxIsoLevel, log *slog.Logger) (Handle, er
 	if _, ok := db.Driver().(*stdlib.Driver); !ok {
 		return nil, outbox.ConfigError("db", fmt.Sprintf("%T", db.Driver()), "must use pgx's driver, *stdlib.Driver")
 	}
-	level := map[pgx.TxIsoLevel]sql.IsolationLevel{ // none is the session's
+	level := map[pgx.TxIsoLevel]sql.IsolationLevel{ // without a level, that of the session applies
 		pgx.ReadUncommitted: sql.LevelReadUncommitted, pgx.ReadCommitted: sql.LevelReadCommitted,
 		pgx.RepeatableRead: sql.LevelRepeatableRead, pgx.Serializable: sql.LevelSerializable,
 	}[isolation]

@@ -78,7 +78,7 @@ func (l *lookup) sighting(row pgx.CollectableRow, names []string) (s admin.Sight
 	var (
 		place                        int
 		recorded, running, forgotten bool
-		arrived                      *int64 // minutes
+		arrived                      *int64 // in minutes since 1970
 		noted, first, last           *time.Time
 		note                         driver.Note
 		attempts                     *int
