@@ -60,7 +60,7 @@ type lanes struct {
 	cfg     ConcurrentlyConfig
 	in      <-chan *message.Message
 	out     chan *message.Message
-	settled chan string // keys
+	settled chan string // receives the keys of settled messages
 	closing <-chan struct{}
 	stopped chan struct{} // closed when settled is not read any more
 

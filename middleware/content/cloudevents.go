@@ -274,7 +274,7 @@ func (c *CloudEvents) check(msg *message.Message) error {
 		if value := msg.Metadata[c.Prefix+s.attribute]; value != "" {
 			msg.Metadata[s.header] = value
 		}
-		if s.attribute != "type" { // how the payload travelled
+		if s.attribute != "type" { // the others describe how the payload was sent
 			delete(msg.Metadata, c.Prefix+s.attribute)
 		}
 	}

@@ -30,7 +30,7 @@ func newHistograms(d metrics.Definition) *histograms {
 
 // with returns the series with these values of the labels.
 func (h *histograms) with(values []string) *histogram {
-	key := strings.Join(values, "\xff") // in no valid UTF-8
+	key := strings.Join(values, "\xff") // a byte that no valid UTF-8 contains
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s, ok := h.series[key]
