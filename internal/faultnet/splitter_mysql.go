@@ -100,7 +100,7 @@ func (s MySQLSplitter) serve(ctx context.Context, lines *Lines, client net.Conn)
 
 // route hands each command of the client to a server.
 func (s MySQLSplitter) route(client io.Reader, writer, reader io.Writer) error {
-	inside, away := false, false // of a transaction; on the reader
+	inside, away := false, false // in a transaction; its statements go to the reader
 	for {
 		packet, err := readPacket(client)
 		if err != nil {

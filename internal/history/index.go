@@ -47,7 +47,7 @@ const (
 
 // event holds what is known about an id.
 type event struct {
-	at     int64 // of the intent
+	at     int64 // time of the intent
 	sent   int64 // when a relay last sent it, or had it acknowledged
 	toldAt int64 // when the producer learned its outcome, or that it is unknown
 	// consumedAt is when a consumer last had it delivered, or reported its effect.
