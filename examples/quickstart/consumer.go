@@ -67,7 +67,7 @@ func (c *consumer) serve(ctx context.Context) error {
 	relayCtx, stopRelay := context.WithCancel(context.WithoutCancel(ctx))
 	relayed := make(chan error, 1)
 	go func() {
-		defer cancel() // without a relay, no router
+		defer cancel() // the router ends with the relay
 		relayed <- carry(relayCtx, c.stats.source, c.settings.Brokers, c.log)
 	}()
 	err = router.Run(ctx)

@@ -76,10 +76,10 @@ type service struct {
 	stop   func() // asks it to end
 	kill   func() error
 	ended  chan struct{}
-	err    error // after ended is closed
+	err    error // valid once ended is closed
 	ending atomic.Bool
 
-	reports chan report // of a relay
+	reports chan report // sent by a relay
 }
 
 // crew starts services and makes sure that all end. If one fails on its own, the demo ends.
