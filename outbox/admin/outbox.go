@@ -75,9 +75,9 @@ type Manager interface {
 	// and its paused topics. Changed counts the held records, and Unread the messages that it has
 	// not settled. A relay that is started with the former name is refused from then on. The
 	// audit keeps the former name in its earlier entries. A transactional sink knows the former
-	// name only: start once with relay.Config.AdoptPosition. ErrInvalidRequest, even if there is
-	// a group of the new name; ErrNoSuchGroup, or ErrGroupActive while one of its relays holds a
-	// lease.
+	// name only: start once with relay.Config.AdoptPosition. ErrInvalidRequest, for example if
+	// there is a group of the new name already; ErrNoSuchGroup, or ErrGroupActive while one of its
+	// relays holds a lease.
 	RenameGroup(ctx context.Context, req GroupRequest) (Changed, error)
 
 	// SetMaxLag sets the greatest lag of a group. ErrInvalidRequest, ErrNoSuchGroup.
@@ -102,7 +102,7 @@ type Manager interface {
 	// does not stop retention: beyond a greatest lag the group loses history.
 	Pause(ctx context.Context, req PauseRequest) error
 
-	// Resume ends a pause. ErrInvalidRequest, even if one of the topics is not paused;
+	// Resume ends a pause. ErrInvalidRequest, for example if one of the topics is not paused;
 	// ErrNoSuchGroup.
 	Resume(ctx context.Context, req PauseRequest) error
 
@@ -118,8 +118,8 @@ type Manager interface {
 	// Search returns committed messages that the log retains. ErrInvalidRequest.
 	Search(ctx context.Context, q MessageQuery) (MessagePage, error)
 
-	// Trace returns what happened to the messages with an id. ErrInvalidRequest, even if the id
-	// contains no time and Since is not set.
+	// Trace returns what happened to the messages with an id. ErrInvalidRequest, for example if
+	// the id contains no time and Since is not set.
 	Trace(ctx context.Context, q TraceQuery) (Trace, error)
 }
 

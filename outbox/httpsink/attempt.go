@@ -110,7 +110,7 @@ func drain(ctx context.Context, answer *http.Response, finish func()) []byte {
 	defer time.AfterFunc(drainTimeout, finish).Stop()
 	defer context.AfterFunc(ctx, closed)()
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxShown))
-	// One byte more than the limit up to which a connection is kept.
+	// The connection is kept if the answer ends within maxDrained bytes. One byte more shows its end.
 	_, _ = io.CopyN(io.Discard, answer.Body, maxDrained-maxShown+1)
 	return body
 }

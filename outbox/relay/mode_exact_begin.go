@@ -18,8 +18,8 @@ type transactionTimer interface {
 }
 
 // validateExact refuses a configuration that cannot work with sink. There is only one position,
-// and nothing passes a record that cannot be delivered: the only Action is Block, even if no
-// policy is given.
+// and nothing passes a record that cannot be delivered: the only Action is Block, which also
+// applies if no policy is given.
 //
 // A transaction is one call of SendWith, which PublishTimeout bounds, so the destination must not
 // end the transaction earlier. Lease does not matter here: a transaction that a dead relay has
