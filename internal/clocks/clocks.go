@@ -33,7 +33,7 @@ type Watch struct {
 	mu      sync.Mutex
 	trusted look      // the last that was trusted
 	jumped  look      // the last that was not; zero if there is none since trusted
-	since   time.Time // of our clock: when jumped was first seen; it has run evenly since
+	since   time.Time // when jumped was first seen, by our clock; it has run evenly since
 	risen   time.Time // of our clock: the last call of Limit
 	reached time.Time // what Limit returned then
 	marks   []mark    // ascending in both

@@ -278,7 +278,7 @@ type words struct {
 	verb, done string
 	// effects describe what happens to the records, and to those behind them.
 	effects []string
-	// gone is set if the selected records are lost by it.
+	// gone is set if the action loses the selected records.
 	gone bool
 }
 
