@@ -67,7 +67,7 @@ type PartStatus struct {
 	Leader string `json:"leader,omitempty"`
 }
 
-// DatabaseStatus tells if a database has answered lately.
+// DatabaseStatus shows whether a database has answered lately.
 type DatabaseStatus struct {
 	Name   string `json:"name"`
 	State  State  `json:"state"`

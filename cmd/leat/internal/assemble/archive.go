@@ -21,8 +21,8 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// archive writes messages to files in a directory, compressed, one JSON object a line. A file appears as a
-// whole or not at all, and is never replaced.
+// archive writes messages to files in a directory, compressed, one JSON object per line. A file appears as
+// a whole or not at all, and is never replaced.
 type archive struct{ dir, name string }
 
 var errNoDirectory = errors.New("is not a directory")

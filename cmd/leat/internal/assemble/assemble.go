@@ -62,8 +62,8 @@ type Assembly struct {
 	running atomic.Pointer[daemon.Daemon]
 }
 
-// Runs passes the dashboard the daemon that was made of Config, so that it knows which destinations are
-// out.
+// Runs passes d, the daemon that was made from Config, to the dashboard, which can then show the
+// destinations that are out.
 func (a *Assembly) Runs(d *daemon.Daemon) { a.running.Store(d) }
 
 func (a *Assembly) breakers(outbox, group string) []relay.BreakerState {
@@ -144,7 +144,7 @@ type builder struct {
 	outboxes   map[string]admin.Outbox
 	inboxes    map[string]inboxadmin.Inbox
 	windows    map[string]open.Database // of the dashboard
-	shown      dashboard.Config         // the stores of it
+	shown      dashboard.Config         // the stores that it shows
 }
 
 // finish builds the parts that concern the whole daemon.

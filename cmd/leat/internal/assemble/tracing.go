@@ -21,7 +21,7 @@ import (
 // lastSpans bounds how long a daemon that ends waits for its last spans to be exported.
 const lastSpans = 3 * time.Second
 
-// tracing has spans of relays sent to a collector.
+// tracing configures the export of the relays' spans to a collector.
 func (b *builder) tracing() {
 	o := b.in.Daemon.OTLP
 	if o == nil {

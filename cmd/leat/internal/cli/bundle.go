@@ -175,7 +175,7 @@ func (b *bundling) section(title string, do func(w io.Writer) error) {
 	}
 }
 
-// Printing prints tables to out, for a file.
+// printing returns a Printer that prints tables to out, for a file.
 func printing(d *command.Deps, out, notes io.Writer) *show.Printer {
 	return &show.Printer{Out: out, Notes: notes, Format: show.Table, Times: show.UTC, Now: d.Now}
 }

@@ -55,8 +55,8 @@ func (x examination) sequenceDefinition(ctx context.Context) ([]doctor.Finding, 
 	return all, nil
 }
 
-// mendSequence returns the advice to repair a sequence. To positions it is then another sequence, so each
-// group must be rebased.
+// mendSequence returns the advice to repair a sequence. Stored positions then belong to another sequence,
+// so each group must be rebased.
 func mendSequence(name, how string) string {
 	return "stop the relays, ALTER SEQUENCE " + name + " " + how + ", then leat rebase each group"
 }

@@ -135,7 +135,7 @@ func serverConfig(address string) (*mysql.Config, error) {
 		return nil, badURL(address, settings.Redact(err.Error()))
 	}
 	if !query.Has("interpolateParams") {
-		cfg.InterpolateParams = true // one round trip a statement
+		cfg.InterpolateParams = true // one round trip per statement
 	}
 	cfg.Timeout = cmp.Or(cfg.Timeout, connectTimeout)
 	cfg.Logger = &mysql.NopLogger{} // its errors are returned as well

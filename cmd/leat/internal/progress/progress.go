@@ -127,7 +127,7 @@ func (b *Bar) text(done int64, took time.Duration) string {
 	return b.Name + " " + strings.Repeat("█", full) + strings.Repeat("░", cells-full) + " " + of
 }
 
-// speed returns the units done a second, and how long the rest takes at that speed.
+// speed returns the units done per second, and how long the rest takes at that speed.
 func (b *Bar) speed(done int64, took time.Duration) string {
 	if took < settled || done <= b.first {
 		return ""

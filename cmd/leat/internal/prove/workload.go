@@ -161,7 +161,7 @@ func runWorkload(t *trial, server Server, lasts time.Duration) {
 	w.judge(left)
 }
 
-// late says how far a workload has come whose time is over.
+// late adds how far the workload has come, once its time is over.
 func (w *workload) late() {
 	if errors.Is(w.t.ctx.Err(), context.DeadlineExceeded) {
 		w.t.say(CouldNotTry, "when its time was over, %d messages were sent and %d had their effect", w.topic.distinct(), w.acked.Load())
@@ -169,7 +169,7 @@ func (w *workload) late() {
 	}
 }
 
-// tellTrouble adds the last error of each who has met one.
+// tellTrouble adds the last error of each role that has had one.
 func (w *workload) tellTrouble() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

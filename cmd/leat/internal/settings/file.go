@@ -34,7 +34,7 @@ type InvalidError struct {
 	Findings []Finding
 }
 
-// Error returns all findings, one a line.
+// Error returns all findings, one per line.
 func (e *InvalidError) Error() string {
 	texts := make([]string, len(e.Findings))
 	for i, f := range e.Findings {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Reference returns the sections of a daemon in Markdown, for docs/daemon.md: a table each.
+// Reference returns the sections of a daemon in Markdown, for docs/daemon.md: one table for each.
 func Reference() string {
 	var page strings.Builder
 	section(&page, "", reflect.TypeFor[Daemon](), map[string]bool{})

@@ -43,7 +43,7 @@ func (l List[T]) Print(p *Printer, rows []T, next string) error {
 	}
 }
 
-// Stream prints rows as JSON, one a line.
+// Stream prints rows as JSON, one per line.
 func (l List[T]) Stream(p *Printer, rows []T) error {
 	for _, row := range rows {
 		if err := p.Document(row); err != nil {

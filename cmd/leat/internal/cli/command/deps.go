@@ -39,10 +39,10 @@ type Deps struct {
 	// Settings lack the file's sections for Kafka and payloads, which have secrets: Kafka and Payloads look
 	// them up.
 	Settings settings.Settings
-	Named    string // outbox of the file that the settings are of, "" for none
+	Named    string // outbox of the file whose place is in Settings, "" for none
 	Logger   *slog.Logger
 	database open.Database
-	reader   *payload.Reader // once it is made, without descriptors
+	reader   *payload.Reader // made on first use, without descriptors
 	also     []*Deps         // of other outboxes, which are closed with it
 	cancel   context.CancelFunc
 	// inputTTY and errorTTY are set if standard input or error is a terminal.
@@ -174,7 +174,7 @@ func (d *Deps) OpenFor(t open.Target) (open.Database, error) {
 	return d.database, err
 }
 
-// DatabaseURL is "" if PG* variables say where the database is.
+// DatabaseURL returns the URL of the database, "" if PG* variables configure the connection.
 func (d *Deps) DatabaseURL() (string, error) {
 	url := d.Settings.Database
 	if url.From == "--database" && settings.HasPassword(url.Value) {

@@ -40,7 +40,7 @@ type Globals struct {
 	KafkaBrokers string `kong:"-"`
 }
 
-// Settings are what the flags say.
+// Settings returns the settings that the flags set.
 func (g Globals) Settings() settings.Settings {
 	said := func(flag, value string) settings.Text { return settings.Text{Value: value, From: "--" + flag} }
 	return settings.Settings{

@@ -95,7 +95,7 @@ func (c *Doctor) examine(d *command.Deps) ([]doctor.Finding, error) {
 	return doctor.Examine(d.Context, checks, c.Only)
 }
 
-// Check rejects invalid flags before anything is opened.
+// check rejects invalid flags before anything is opened.
 func (c *Doctor) check() error {
 	if _, err := path.Match(c.Only, ""); err != nil {
 		return command.Usage("--only", c.Only, "must be a pattern such as 'holders.*'")

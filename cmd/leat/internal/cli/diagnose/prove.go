@@ -225,7 +225,7 @@ func second(ctx context.Context, file string) *exec.Cmd {
 	return cmd
 }
 
-// holds runs in such a process.
+// holds is what the process of second runs.
 func holds(d *command.Deps, db open.Database) error {
 	file, ok := db.(*open.SQL)
 	if !ok || file.Path() == "" {

@@ -19,7 +19,7 @@ type summaryRow struct {
 	Bad           bool    `json:"bad"`
 	Waiting       int64   `json:"waiting"`
 	OldestSeconds float64 `json:"oldest_seconds"`
-	// Rate is how many records a second were settled during the command.
+	// Rate is how many records per second were settled during the command.
 	Rate float64 `json:"rate"`
 	// DrainSeconds is how long the rest takes at this rate, including what is enqueued in the meantime. It
 	// is left out if that never ends.

@@ -77,7 +77,7 @@ type groupChange struct {
 	before, after string
 }
 
-// Run asks, changes and prints.
+// run asks for confirmation, makes the change and prints it.
 func (c groupChange) run(d *command.Deps, flags command.Changing, q ask.Question, change func() error) error {
 	from := fmt.Sprintf("group %s: %s → %s", show.Plain(c.Group), c.before, c.after)
 	if !flags.DryRun {

@@ -95,7 +95,7 @@ type watermarkChange struct {
 	name, text string
 }
 
-// Run shows the change, asks for confirmation, and makes it.
+// run shows the change, asks for confirmation, and makes it.
 func (c watermarkChange) run(d *command.Deps, flags command.Changing, change func(dryRun bool) (previous any, err error)) error {
 	previous, err := change(true)
 	if err != nil {

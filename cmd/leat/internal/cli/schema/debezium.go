@@ -150,7 +150,7 @@ type step struct {
 	do          func() error
 }
 
-// Run asks for confirmation, takes the step, and prints the next one.
+// run asks for confirmation, takes the step, and prints the next one.
 func (c *Connector) run(d *command.Deps, s step, h *open.Handoff) error {
 	s.DryRun, s.Group, s.Table, s.Slot = c.DryRun, c.Group, h.Table, h.Slot
 	said := "Would " + s.would + "."

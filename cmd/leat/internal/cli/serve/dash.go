@@ -73,7 +73,7 @@ func (s *Dash) Run(d *command.Deps) error {
 	return s.serve(d, handler)
 }
 
-// Check rejects invalid flags before anything is opened.
+// check rejects invalid flags before anything is opened.
 func (s *Dash) check() error {
 	if _, _, err := net.SplitHostPort(s.Listen); err != nil {
 		return command.Usage("--listen", s.Listen, "must be host:port")
