@@ -221,7 +221,7 @@ func (m *mysqlServer) toOutbox() string {
 	return ", " + backticked(m.cfg.Outbox) + " WRITE, " + backticked(m.cfg.Outbox+"_delayed") + " WRITE"
 }
 
-// name of the trigger of this Config.
+// wanted returns the name of the trigger that belongs to this Config.
 func (m *mysqlServer) wanted() string {
 	if m.cfg.Pending != "" {
 		return m.all

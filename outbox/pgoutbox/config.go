@@ -12,7 +12,7 @@ import (
 	"github.com/leat-go/leat/outbox"
 )
 
-// suffixes of the names derived from the table; the longest bounds its length.
+// longestSuffix is the longest suffix of the names that are derived from the table's, and so bounds its length.
 const longestSuffix = "_created_at_idx"
 
 // Config tunes an Outbox. The zero value is a good start.
