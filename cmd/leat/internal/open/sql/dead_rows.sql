@@ -1,4 +1,4 @@
--- Small tables that every relay writes all the time, whose dead rows nobody has cleaned up. $1
+-- Small tables that every relay writes all the time, whose dead rows vacuum has not removed. $1
 -- is the schema, $2 is the outbox.
 SELECT s.relid::regclass::text, s.n_dead_tup, s.n_live_tup
 FROM pg_stat_all_tables s

@@ -1,3 +1,3 @@
--- Whether a standby answers what only reads. No function that is volatile is called: splitters
--- would send the statement to the primary.
+-- Whether a standby answers read-only statements. This one calls no volatile function: a proxy
+-- that splits reads from writes would send it to the primary.
 SELECT current_setting('in_hot_standby') = 'on'

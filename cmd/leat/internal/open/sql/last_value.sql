@@ -1,6 +1,6 @@
--- The newest number of the log, its sequence, whether the caller may see where that is,
--- where it is, 0 if nothing was drawn, and whether a subscription writes to the log. Without the right to see it, servers from 17 on
--- say NULL, and older ones fail. $1 is the qualified name of the log, {log} is it, too.
+-- The newest number of the log, its sequence, whether the caller may read the sequence's value, that value (0 if nothing
+-- was drawn), and whether a subscription writes to the log. Without the right to read it, servers from 17 on return NULL,
+-- and older ones fail. $1 and {log} are the qualified name of the log.
 SELECT coalesce((SELECT max(seq) FROM {log}), 0), s.name,
        coalesce(has_sequence_privilege(s.name, 'SELECT, USAGE'), false),
        CASE WHEN has_sequence_privilege(s.name, 'SELECT, USAGE') THEN coalesce(pg_sequence_last_value(s.name::regclass), 0) ELSE 0 END,

@@ -1,4 +1,4 @@
--- Ranges of the log with rows that nobody has ever analyzed. $1 is the schema, $2 is the log.
+-- Ranges of the log that have rows and were never analyzed. $1 is the schema, $2 is the log.
 SELECT s.relid::regclass::text, s.n_live_tup
 FROM pg_inherits i
 JOIN pg_class p ON p.oid = i.inhparent

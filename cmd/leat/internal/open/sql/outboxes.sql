@@ -1,4 +1,5 @@
--- The outboxes of this database beside $1.$2, as SQL has their names: logs that have a table of positions.
+-- The outboxes of this database other than $1.$2, with their names as SQL writes them: logs that have a table of
+-- positions.
 SELECT c.oid::regclass::text
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind = 'p' AND (n.nspname, c.relname) <> ($1, $2)

@@ -1,5 +1,5 @@
--- Functions and views of leat in schema $1 that look for their tables in a schema of another name, which was renamed: the texts in
--- them stay. And the statement that makes them follow. $2 are the names that tables of leat begin with.
+-- Functions and views of leat in schema $1 that still look for their tables under the old name of a renamed schema, since
+-- the texts in them stay as they are; and the statement that fixes each. $2 are the names that tables of leat begin with.
 WITH definitions AS (
     SELECT p.proname AS name, pg_get_functiondef(p.oid) AS text
     FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace

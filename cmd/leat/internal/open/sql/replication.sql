@@ -1,5 +1,6 @@
--- What is wrong with the logical replication of leat's tables, and what fixes it. $1 is the schema, $2 are the names that tables
--- of leat begin with, $3 is the log. A publication that does not publish updates is a stream of messages, and no copy.
+-- What is wrong with the logical replication of leat's tables, and what fixes it. $1 is the schema, $2 are the names that
+-- tables of leat begin with, $3 is the log. A publication that does not publish updates is a stream of messages, and not a
+-- copy.
 WITH tables AS (
     SELECT c.oid, c.oid::regclass::text AS name, n.nspname, c.relname, c.relkind, c.relispartition,
            CASE WHEN c.relispartition THEN (SELECT h.inhparent FROM pg_inherits h WHERE h.inhrelid = c.oid) END AS parent

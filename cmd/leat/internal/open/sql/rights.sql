@@ -1,9 +1,9 @@
 -- Which of the rights that a role needs it has: one row each, in their order. $1 is the role, $2
 -- the schema. $3 are kinds: schema, table, column, sequence (the log's, by the log's name),
--- owner or function; $4 the names, $5 the privileges, $6 the columns. A right to what is not
--- there is NULL. A membership in the owner counts if it inherits, which acts as the owner, and
--- since PostgreSQL 16 if it may SET ROLE, which gives partitions to the owner; one that is there
--- without is granted with the options.
+-- owner or function; $4 the names, $5 the privileges, $6 the columns. A right to an object that
+-- does not exist is NULL. A membership in the owner counts if it inherits, so that the role acts
+-- as the owner, and since PostgreSQL 16 if it may SET ROLE, so that partitions can be given to
+-- the owner; a membership without these is granted again with the options.
 SELECT n.ord, o.name, CASE n.kind
     WHEN 'schema' THEN has_schema_privilege(r.oid, s.oid, n.privilege)
     WHEN 'table' THEN has_table_privilege(r.oid, c.oid, n.privilege)

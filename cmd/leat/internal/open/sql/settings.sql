@@ -1,7 +1,7 @@
--- Settings that make a commit less than durable. Those of roles and databases count for
--- whoever connects as them: a relay may have another role than the operator. They are
--- stored as they were written, in any case and by any of the names of off. A database whose storage
--- is durable by other means, as Neon's is, says so by leat.durable_storage.
+-- Settings that make a commit less than durable. Settings of roles and databases apply to all
+-- sessions of these: a relay may have another role than the operator. They are stored as they were
+-- written, in any case and by any of the names of off. A database whose storage is durable by other
+-- means, as Neon's is, shows it by leat.durable_storage.
 SELECT name, setting, 'server' AS whose,
        name <> 'synchronous_commit' AND lower(coalesce(current_setting('leat.durable_storage', true), '')) IN ('on', 'true', 'yes', '1') AS elsewhere
 FROM pg_settings

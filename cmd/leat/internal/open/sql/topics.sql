@@ -1,6 +1,6 @@
--- The topics of what was enqueued lately, and of what waits: the largest record of each, and how
--- long ago its event was when it was to be sent. {log} is the log, {held} and {delayed} what
--- waits beside it. Payloads are measured, and not fetched.
+-- The topics of messages that were enqueued lately or that wait: the size of the largest record
+-- of each, and the greatest age of an event when it was to be sent. {log} is the log, {held} and
+-- {delayed} the tables of waiting messages. Payloads are measured, and not fetched.
 SELECT topic, max(bytes), max(greatest(late, interval '0'))
 FROM ((SELECT topic, octet_length(payload) + coalesce(octet_length(headers::text), 0) + coalesce(octet_length(key), 0) AS bytes,
               created_at - coalesce(occurred_at, created_at) AS late
