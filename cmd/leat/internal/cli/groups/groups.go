@@ -109,7 +109,7 @@ type groupShown struct {
 
 // GroupsShow is groups show.
 type GroupsShow struct {
-	Group string `arg:"" help:"Name of the group." predictor:"group"`
+	Group string `arg:"" predictor:"group"`
 }
 
 // Run prints the group.
@@ -167,7 +167,7 @@ func findGroup(d *command.Deps, store admin.Outbox, name string) (admin.Group, e
 type GroupsMaxLag struct {
 	command.Changing
 
-	Group  string       `arg:"" help:"Name of the group." predictor:"group"`
+	Group  string       `arg:"" predictor:"group"`
 	MaxLag command.Span `arg:"" help:"Such as 24h: a group whose oldest unsettled message is older loses history. 0s for never."`
 }
 
@@ -205,7 +205,7 @@ func (g *GroupsMaxLag) find(d *command.Deps) (admin.Manager, admin.Group, admin.
 type GroupsRemove struct {
 	command.Changing
 
-	Group string `arg:"" help:"Name of the group." predictor:"group"`
+	Group string `arg:"" predictor:"group"`
 }
 
 // Run removes the group.
@@ -256,7 +256,7 @@ func neverSent(unread int64) string {
 type GroupsTopics struct {
 	command.Changing
 
-	Group string   `arg:"" help:"Name of the group." predictor:"group"`
+	Group string   `arg:"" predictor:"group"`
 	Topic []string `help:"Topics that the group reads; repeat it. Defaults to all." placeholder:"PATTERN" sep:"none" predictor:"topic"`
 }
 
@@ -295,7 +295,7 @@ func (g *GroupsTopics) Run(d *command.Deps) error {
 type GroupsRename struct {
 	command.Changing
 
-	Group string `arg:"" help:"Name of the group." predictor:"group"`
+	Group string `arg:"" predictor:"group"`
 	Name  string `arg:"" help:"New name, for the configuration of its relays, too."`
 }
 

@@ -14,7 +14,7 @@ import (
 type GroupsPause struct {
 	command.Changing
 
-	Group string   `arg:"" help:"Name of the group." predictor:"group"`
+	Group string   `arg:"" predictor:"group"`
 	Topic []string `sep:"none" placeholder:"PATTERN" help:"Topics to pause; repeat it. Defaults to the whole group." predictor:"topic"`
 }
 
@@ -27,7 +27,7 @@ func (g *GroupsPause) Run(d *command.Deps) error {
 type GroupsResume struct {
 	command.Changing
 
-	Group string   `arg:"" help:"Name of the group." predictor:"group"`
+	Group string   `arg:"" predictor:"group"`
 	Topic []string `sep:"none" placeholder:"PATTERN" help:"Paused patterns; repeat it. Defaults to all." predictor:"topic"`
 }
 
