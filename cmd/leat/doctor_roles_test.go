@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -80,6 +81,50 @@ func TestDoctor_Roles(t *testing.T) {
 	require.Equal(t, doctor.Fail, o.verdictOf("nobody "+uuid.NewString(), "relay").Verdict)
 	elsewhere, _ := o.examined("--only", "roles.*", "--schema", "elsewhere", "--role", s.role(t)+"=relay")
 	require.Equal(t, doctor.Unknown, elsewhere[0].Verdict, "what is not there is not judged: %+v", elsewhere)
+}
+
+// With the grants of docs/security.md each role can do its work, and doctor agrees.
+//
+//leat:level 2
+func TestDoctor_GrantsOfThePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/security.md")
+	require.NoError(t, err)
+	_, text, ok := strings.Cut(string(page), "## Privileges\n")
+	require.True(t, ok)
+	text, _, ok = strings.Cut(text, "### Who may lock")
+	require.True(t, ok)
+	var names []string
+	roles, uses := map[string]string{}, map[string][]string{
+		"producer": {"delaying-producer"}, "relay": {"relay"}, "maintenance": {"maintenance-without-ddl", "audit-pruning"}, "viewer": nil,
+		"consumer": {"consumer", "trying-consumer", "parking-consumer", "noting-consumer", "marking-consumer", "position-consumer"},
+	}
+	s := newShop(t)
+	s.consume(t)
+	for name := range uses {
+		roles[name] = s.role(t)
+		names = append(names, " TO "+name+";", " TO "+quote(roles[name])+";")
+		_, err := s.Pool.Exec(t.Context(), "GRANT USAGE ON SCHEMA leat TO "+quote(roles[name]))
+		require.NoError(t, err)
+	}
+	blocks := strings.Split(text, "```sql\n")[1:]
+	require.Len(t, blocks, 2)
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		_, err := s.Pool.Exec(t.Context(), strings.NewReplacer(names...).Replace(block))
+		require.NoError(t, err)
+	}
+	_, err = s.Pool.Exec(t.Context(), "GRANT "+quote(roles["relay"])+" TO "+quote(roles["maintenance"])) // "a relay's grants, and"
+	require.NoError(t, err)
+	o := newSession(t, s.URL)
+	for name, all := range uses {
+		for _, use := range all {
+			found := o.verdictOf(roles[name], use)
+			require.Equal(t, doctor.OK, found.Verdict, "%s: %+v", use, found)
+			s.work(t, roles[name], use)
+		}
+	}
+	s.look(t, roles["viewer"], "audit", "inbox parked list")
 }
 
 // A membership in the owner that does not let SET ROLE cannot give it partitions, and an owner that
