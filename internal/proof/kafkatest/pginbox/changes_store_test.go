@@ -29,12 +29,14 @@ import (
 type store struct {
 	db      *sql.DB
 	admin   admin.Manager
-	inboxes inboxadmin.Inbox
+	inboxes inboxadmin.Inbox // nil if it parks nothing
 	put     func(ctx context.Context, m outbox.Message) error
 	source  func(g group) (driver.Source, error)
 	inbox   func(consumer string, m manner) (in *inbox.Processor, scope func(ctx context.Context) (string, error), err error)
 	// effect writes in the transaction of a delivery.
 	effect func(ctx context.Context, table, id string) error
+	// listed returns the effects in a table, in their order. It is nil if they are in db.
+	listed func(ctx context.Context, table string) ([]string, error)
 	// maintain runs until ctx ends.
 	maintain func(ctx context.Context) error
 	// marks are those of the groups of consumers, nil for none.
@@ -101,16 +103,20 @@ func storeOf(t *testing.T, log *slog.Logger, pool *pgxpool.Pool, db *sql.DB) sto
 
 func onMySQL(t *testing.T, log *slog.Logger) store {
 	t.Helper()
-	db := sqltest.MySQL(t)
-	ob, err := sqloutbox.New(db, outbox.MySQL, sqloutbox.Config{Logger: log})
+	return sqlStoreOf(t, log, sqltest.MySQL(t), outbox.MySQL)
+}
+
+func sqlStoreOf(t *testing.T, log *slog.Logger, db *sql.DB, dialect outbox.Dialect) store {
+	t.Helper()
+	ob, err := sqloutbox.New(db, dialect, sqloutbox.Config{Logger: log})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
-	in, err := sqlinbox.New(db, outbox.MySQL, "migrator", sqlinbox.Config{})
+	in, err := sqlinbox.New(db, dialect, "migrator", sqlinbox.Config{})
 	require.NoError(t, err)
 	require.NoError(t, in.Migrate(t.Context()))
 	m, err := sqloutbox.NewMaintenance(ob, sqloutbox.MaintenanceConfig{})
 	require.NoError(t, err)
-	inboxes, err := sqlinbox.NewAdmin(db, outbox.MySQL, sqlinbox.Config{})
+	inboxes, err := sqlinbox.NewAdmin(db, dialect, sqlinbox.Config{})
 	require.NoError(t, err)
 	return store{
 		db: db, admin: ob.Admin(), inboxes: inboxes, maintain: m.Run,
@@ -121,7 +127,7 @@ func onMySQL(t *testing.T, log *slog.Logger) store {
 			return ob.Source(sqloutbox.SourceConfig{Group: g.Name, Start: g.Start, Topics: g.Topics})
 		},
 		inbox: func(consumer string, m manner) (*inbox.Processor, func(context.Context) (string, error), error) {
-			in, err := sqlinbox.New(db, outbox.MySQL, consumer, sqlinbox.Config{Config: m.Config})
+			in, err := sqlinbox.New(db, dialect, consumer, sqlinbox.Config{Config: m.Config})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -136,6 +142,9 @@ func onMySQL(t *testing.T, log *slog.Logger) store {
 
 // tables creates the tables of effects. Their row numbers follow the order of the inserts of one key.
 func (s *store) tables(ctx context.Context) error {
+	if s.listed != nil {
+		return nil
+	}
 	for _, table := range []string{"billed", "shipped"} {
 		_, err := s.db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %s (no SERIAL PRIMARY KEY, id varchar(200) NOT NULL)", table))
 		if err != nil {
@@ -148,6 +157,11 @@ func (s *store) tables(ctx context.Context) error {
 // effectsIn returns the ids in a table, ordered by row number.
 func (w *world) effectsIn(table string) (ids []string) {
 	w.t.Helper()
+	if w.listed != nil {
+		ids, err := w.listed(context.Background(), table)
+		require.NoError(w.t, err)
+		return ids
+	}
 	rows, err := w.db.QueryContext(context.Background(), "SELECT id FROM "+table+" ORDER BY no")
 	require.NoError(w.t, err)
 	defer func() { _ = rows.Close() }()

@@ -442,6 +442,12 @@ func (w *world) noLag(group, table string) {
 	w.t.Helper()
 	w.stopWriting()
 	w.await("all is done in "+table, func() bool { return w.done(table) })
+	w.acknowledged(group)
+}
+
+// acknowledged waits until a group has acknowledged all that was sent.
+func (w *world) acknowledged(group string) {
+	w.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(w.kafka.Brokers...))
 	require.NoError(w.t, err)
 	defer client.Close()
