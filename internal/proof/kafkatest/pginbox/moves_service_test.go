@@ -48,6 +48,9 @@ var prompt = []string{"prompt", "again"}
 
 // keepUp runs the maintenance until the relays are stopped.
 func (s *service) keepUp() {
+	if s.upkeep == nil { // DynamoDB needs none
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, upkeep := make(chan error, 1), s.upkeep
 	go func() { ended <- upkeep(ctx) }()
