@@ -63,8 +63,5 @@ func (c Config) validate() error {
 	if c.FinishTimeout < 0 {
 		return outbox.ConfigError("FinishTimeout", c.FinishTimeout, "must not be negative")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "dedupe", hooks.Is[DeliveryHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "dedupe", hooks.Is[DeliveryHook])
 }

@@ -120,10 +120,7 @@ func (c Config) validate() error {
 	if err := c.validateFailures(); err != nil {
 		return err
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "inbox", hooks.Is[DeliveryHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "inbox", hooks.Is[DeliveryHook])
 }
 
 func (c Config) validateFailures() error {

@@ -74,10 +74,7 @@ func (c Config) validateTimes() error {
 		return outbox.ConfigError("DrainTimeout", c.DrainTimeout,
 			fmt.Sprintf("must be at most a third of SessionTimeout = %s", c.SessionTimeout))
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[driver.SourceHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "kafkasource", hooks.Is[driver.SourceHook])
 }
 
 // The parts of a session timeout. A silent member gives up before the group reassigns its

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/leat-go/leat/inbox/admin"
+	"github.com/leat-go/leat/internal/hooks"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -44,9 +45,9 @@ type alarms struct {
 }
 
 func (to alarms) alarm(ctx context.Context, a outbox.AlarmEvent) {
-	a.Consumer = to.consumer
+	a.Package, a.Consumer = "pginbox", to.consumer
 	to.log.LogAttrs(ctx, slog.LevelWarn, "inbox alarm", logged(a)...)
-	to.tell(ctx, a)
+	hooks.Call(ctx, to.log, to.hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, a) })
 }
 
 // logged returns the attributes of an alarm in the log.

@@ -74,9 +74,8 @@ func (c Config) validate() error {
 	if c.MaxAhead < 0 {
 		return outbox.ConfigError("MaxAhead", c.MaxAhead, "must be positive")
 	}
-	field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook], hooks.Is[ObserveHook])
-	if reason != "" {
-		return outbox.ConfigError(field, hook, reason)
+	if err := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook], hooks.Is[ObserveHook]); err != nil {
+		return err
 	}
 	return c.TooOld.validate()
 }

@@ -26,21 +26,9 @@ type ObserveEvent struct {
 	Err error
 }
 
-func (to alarms) tell(ctx context.Context, e outbox.AlarmEvent) {
-	e.Package = "pginbox"
-	hooks.Call(ctx, to.log, to.hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
-}
-
-// alarmsEnded reports alarms that are over.
-func (to alarms) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
-	for _, a := range over {
-		a.Ended = true
-		to.tell(ctx, a)
-	}
-}
-
 // alarm raises an alarm and records it for the round.
 func (r *maintenanceRound) alarm(ctx context.Context, a outbox.AlarmEvent) {
+	a.Package = "pginbox"
 	if a.Kind == AlarmBusy || a.Kind == AlarmClock {
 		r.alarmed = append(r.alarmed, a)
 	}

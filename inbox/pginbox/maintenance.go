@@ -56,7 +56,7 @@ type Maintenance struct {
 	swept    time.Time
 	pruned   time.Time
 	waiting  *raised
-	standing hooks.Standing[outbox.AlarmEvent]
+	standing hooks.Alarms
 }
 
 // NewMaintenance returns the maintenance of the inbox that cfg names; of cfg only
@@ -83,7 +83,10 @@ func newMaintenance(sessions pgpin.Sessions, cfg Config, m MaintenanceConfig) (*
 		return nil, err
 	}
 	statements, err := renderMaintenance(r.names)
-	return &Maintenance{ranges: r, pool: pgpin.NewCommitted(sessions), cfg: m, statements: statements, owner: owner}, err
+	return &Maintenance{
+		ranges: r, pool: pgpin.NewCommitted(sessions), cfg: m, statements: statements, owner: owner,
+		standing: hooks.Alarms{Log: cfg.Logger, Hooks: m.Hooks},
+	}, err
 }
 
 // Run maintains the inbox until ctx ends, and then returns nil. Of any number of processes, one
@@ -95,7 +98,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
-	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
+	defer m.standing.End(context.WithoutCancel(ctx))
 	if err := m.cfg.Needs.Check(m.cfg.Retention); err != nil {
 		m.alarm(ctx, outbox.AlarmEvent{Kind: AlarmRetention, Detail: err.Error()})
 	}
@@ -130,11 +133,10 @@ func (m *Maintenance) round(ctx context.Context) (outboxadmin.MaintenanceReport,
 	err := m.leased(ctx, r.all)
 	m.seen.round(ctx, r.report, err)
 	if errors.Is(err, errElsewhere) {
-		m.alarmsEnded(ctx, m.standing.End())
+		m.standing.End(ctx)
 		return r.report, err
 	}
-	kind := func(a outbox.AlarmEvent) string { return string(a.Kind) }
-	m.alarmsEnded(ctx, m.standing.Round(r.alarmed, kind, err == nil && !r.report.Busy))
+	m.standing.Round(ctx, r.alarmed, err == nil && !r.report.Busy)
 	m.observe(ctx, outboxadmin.MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err
 }

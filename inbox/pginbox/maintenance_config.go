@@ -120,8 +120,5 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "pginbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "pginbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook])
 }

@@ -63,8 +63,8 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate() error {
-	if field, hook, reason := hooks.Refuse(c.Hooks, "pgwatermark", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
+	if err := hooks.Refuse(c.Hooks, "pgwatermark", hooks.Is[inbox.DeliveryHook], hooks.Is[outbox.AlarmHook]); err != nil {
+		return err
 	}
 	return c.schema().Validate()
 }

@@ -48,8 +48,5 @@ func (c Config) validate(d sqldialect.Dialect) error {
 	default:
 		return outbox.ConfigError("Isolation", c.Isolation, "must be read committed, repeatable read or serializable")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "inbox", hooks.Is[inbox.DeliveryHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "inbox", hooks.Is[inbox.DeliveryHook])
 }

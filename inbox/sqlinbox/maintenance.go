@@ -18,6 +18,11 @@ import (
 	outboxadmin "github.com/leat-go/leat/outbox/admin"
 )
 
+// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if the clock
+// of the database has jumped: nothing is forgotten until it is trusted again. It is also raised if the floor is ahead
+// of the database's clock, because both clocks were wrong together. Rounds of maintenance fail then.
+const AlarmClock outbox.AlarmKind = "clock"
+
 // MaintenanceConfig tunes a Maintenance.
 type MaintenanceConfig struct {
 	// Retention is how long ids are remembered, one hour or more: those of version 7 by the
@@ -57,10 +62,7 @@ func (c MaintenanceConfig) validate() error {
 	case c.Interval < time.Second:
 		return outbox.ConfigError("Interval", c.Interval, "must be 1s or more")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "sqlinbox", hooks.Is[outboxadmin.MaintenanceHook], hooks.Is[outbox.AlarmHook])
 }
 
 // Maintenance deletes old data of all consumers of a table. Any number of processes may run one.
@@ -72,8 +74,7 @@ type Maintenance struct {
 	after   map[int64][]byte // where the search for ids without a time continues, by consumer
 	seen    seenState
 	clock   clocks.Watch
-	// standing are the alarms that last. Only the running round uses it.
-	standing hooks.Standing[outbox.AlarmEvent]
+	alarms  hooks.Alarms // only the running round uses it
 }
 
 // NewMaintenance returns the Maintenance of the inboxes that were made with db, dialect and
@@ -88,7 +89,7 @@ func NewMaintenance(db *sql.DB, dialect outbox.Dialect, cfg Config, m Maintenanc
 	if err != nil {
 		return nil, err
 	}
-	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}}, nil
+	return &Maintenance{tables: t, cfg: m, after: map[int64][]byte{}, alarms: hooks.Alarms{Log: m.Logger, Hooks: m.Hooks}}, nil
 }
 
 // Run repeats RunOnce until ctx ends, and logs errors. It then returns nil; it returns
@@ -98,7 +99,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: maintenance of the inbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
-	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
+	defer m.alarms.End(context.WithoutCancel(ctx))
 	for {
 		if _, err := m.once(ctx); err != nil && ctx.Err() == nil {
 			m.cfg.Logger.ErrorContext(ctx, "leat: maintenance of the inbox failed",
@@ -124,7 +125,7 @@ func (m *Maintenance) RunOnce(ctx context.Context) (outboxadmin.MaintenanceRepor
 func (m *Maintenance) once(ctx context.Context) (outboxadmin.MaintenanceReport, error) {
 	began := time.Now()
 	r, err := m.round(ctx)
-	r.Alarms = m.alarms(ctx, err)
+	r.Alarms = m.alarms.Clock(ctx, outbox.AlarmEvent{Package: "sqlinbox", Kind: AlarmClock}, err)
 	m.seen.round(ctx, r, err)
 	e := outboxadmin.MaintenanceEvent{Report: r, Took: time.Since(began), Err: err}
 	hooks.Call(ctx, m.cfg.Logger, m.cfg.Hooks, func(h outboxadmin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })

@@ -73,8 +73,5 @@ func (c Config) validate() error {
 			return outbox.ConfigError(name, d, "must not be negative")
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "twotier", hooks.Is[LookHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "twotier", hooks.Is[LookHook])
 }

@@ -71,8 +71,5 @@ func (c Config) validate() error {
 			return outbox.ConfigError(fmt.Sprintf("Headers[%d]", i), strconv.Quote(name), "is set by leat itself, or empty")
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "webhook", hooks.Is[RequestHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "webhook", hooks.Is[RequestHook])
 }

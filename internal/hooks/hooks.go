@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+
+	"github.com/leat-go/leat/outbox"
 )
 
 // Call calls f with each of hooks that is a K, one after the other. If one panics, the panic is
@@ -48,15 +50,14 @@ func Only[H any](hooks []H, kinds ...func(hook any) bool) []H {
 	return some
 }
 
-// Refuse looks for a hook that is of none of kinds, which are the hook types of the package pkg;
-// nil is of none. It returns the parts of a configuration error about the first one, field, value
-// and reason, or nothing.
-func Refuse[H any](hooks []H, pkg string, kinds ...func(hook any) bool) (field, value, reason string) {
+// Refuse returns a configuration error about the first hook that is of none of kinds, which are the
+// hook types of the package pkg; nil is of none.
+func Refuse[H any](hooks []H, pkg string, kinds ...func(hook any) bool) error {
 	i := slices.IndexFunc(hooks, func(h H) bool { return !isOne(h, kinds) })
 	if i < 0 {
-		return "", "", ""
+		return nil
 	}
-	return fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", hooks[i]), "implements no hook interface of package " + pkg
+	return outbox.ConfigError(fmt.Sprintf("Hooks[%d]", i), fmt.Sprintf("%T", hooks[i]), "implements no hook interface of package "+pkg)
 }
 
 func isOne(hook any, kinds []func(hook any) bool) bool {

@@ -2,12 +2,17 @@ package hooks_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/clocks"
 	"github.com/leat-go/leat/internal/hooks"
+	"github.com/leat-go/leat/outbox"
 )
 
 type (
@@ -50,24 +55,50 @@ func TestCall_APanicIsLoggedAndTheOthersAreCalled(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	t.Parallel()
 	is := []func(any) bool{hooks.Is[first], hooks.Is[second]}
-	_, _, reason := hooks.Refuse([]hook{one{}, both{}}, "p", is...)
-	require.Empty(t, reason)
+	require.NoError(t, hooks.Refuse([]hook{one{}, both{}}, "p", is...))
 	for value, stranger := range map[string]hook{"int": 1, "<nil>": nil} {
-		field, got, reason := hooks.Refuse([]hook{one{}, stranger}, "p", is...)
-		require.Equal(t, []string{"Hooks[1]", value, "implements no hook interface of package p"}, []string{field, got, reason})
+		err := hooks.Refuse([]hook{one{}, stranger}, "p", is...)
+		require.ErrorIs(t, err, outbox.ErrInvalidConfig)
+		require.ErrorContains(t, err, "Hooks[1] = "+value+": implements no hook interface of package p")
 	}
 	require.Len(t, hooks.Only([]hook{one{}, both{}, 1}, hooks.Is[second]), 1)
 }
 
-func TestStanding(t *testing.T) {
+// heard is an alarm hook.
+type heard struct{ all []string }
+
+func (h *heard) OnOutboxAlarm(_ context.Context, e outbox.AlarmEvent) {
+	h.all = append(h.all, fmt.Sprintf("%s%s %s %t", e.Kind, e.Group, e.Detail, e.Ended))
+}
+
+func TestAlarms(t *testing.T) {
 	t.Parallel()
-	var s hooks.Standing[string]
-	key := func(a string) string { return a[:1] }
-	require.Empty(t, s.Round([]string{"a1", "b1"}, key, false))
-	require.Empty(t, s.Round([]string{"c1"}, key, false), "it may not have come to raise the others")
-	require.Equal(t, []string{"b1", "c1"}, s.Round([]string{"a2"}, key, true))
-	require.Empty(t, s.Round([]string{"a3"}, key, true))
-	require.Equal(t, []string{"a3"}, s.End())
-	require.Empty(t, s.End())
-	require.Empty(t, s.Round(nil, key, true))
+	h := &heard{}
+	s := hooks.Alarms{Log: slog.Default(), Hooks: []outbox.Hook{h}}
+	hears := func(do func(), want ...string) {
+		h.all = nil
+		do()
+		require.Equal(t, want, h.all)
+	}
+	round := func(complete bool, raised ...outbox.AlarmEvent) func() {
+		return func() { s.Round(t.Context(), raised, complete) }
+	}
+	end := func() { s.End(t.Context()) }
+	a, b, c := outbox.AlarmEvent{Kind: "a"}, outbox.AlarmEvent{Kind: "b", Group: "1"}, outbox.AlarmEvent{Kind: "b", Group: "2"}
+	hears(round(false, a, b))
+	hears(round(false, c)) // it may not have come to raise the others
+	a.Detail = "again"
+	hears(round(true, a), "b1  true", "b2  true")
+	hears(round(true, a))
+	hears(end, "a again true")
+	hears(end)
+	hears(round(true))
+
+	clock := func(err error, want int) func() {
+		return func() { require.Len(t, s.Clock(t.Context(), a, err), want) }
+	}
+	hears(clock(clocks.DoubtError("it jumps"), 1), "a it jumps false")
+	hears(clock(errors.New("another"), 0))
+	hears(clock(nil, 0), "a it jumps true")
+	hears(clock(nil, 0))
 }

@@ -120,8 +120,5 @@ func (c Config) validate() error {
 			return outbox.ConfigError("Proxy", c.Proxy.Redacted(), "must begin with http://, https:// or socks5://")
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "httpsink", hooks.Is[RequestHook], hooks.Is[GoneHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "httpsink", hooks.Is[RequestHook], hooks.Is[GoneHook])
 }

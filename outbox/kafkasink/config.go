@@ -118,8 +118,5 @@ func (c Config) validate() error {
 	if c.TopicTimeout < 0 {
 		return outbox.ConfigError("TopicTimeout", c.TopicTimeout, "must not be negative")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[driver.ReplaceHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "kafkasink", hooks.Is[driver.ReplaceHook])
 }

@@ -34,8 +34,5 @@ func (c Config) validate() error {
 	if c.MaxPayloadBytes < 0 {
 		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must not be negative")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook])
 }

@@ -99,7 +99,7 @@ func (c Config) validate() error {
 	if c.NotifyInterval < time.Millisecond || c.NotifyInterval > time.Minute {
 		return outbox.ConfigError("NotifyInterval", c.NotifyInterval, "must be 1ms to 1m")
 	}
-	return refuseStrangers(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook])
+	return hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook])
 }
 
 func (c Config) names() pgmigrate.Names {

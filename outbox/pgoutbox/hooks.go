@@ -9,14 +9,6 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
-// refuseStrangers returns an error if one of all implements none of kinds.
-func refuseStrangers(all []outbox.Hook, pkg string, kinds ...func(hook any) bool) error {
-	if field, hook, reason := hooks.Refuse(all, pkg, kinds...); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
-}
-
 func (o *Outbox) observe(ctx context.Context, e outbox.EnqueueEvent) {
 	hooks.Call(ctx, o.cfg.Logger, o.cfg.Hooks, func(h outbox.EnqueueHook) { h.OnOutboxEnqueue(ctx, e) })
 }
@@ -35,18 +27,3 @@ func (m *Maintenance) promote(ctx context.Context) (moved int64, stayed bool, er
 	}
 	return moved, stayed, err
 }
-
-func (m *Maintenance) tell(ctx context.Context, e outbox.AlarmEvent) {
-	hooks.Call(ctx, m.log, m.cfg.Hooks, func(h outbox.AlarmHook) { h.OnOutboxAlarm(ctx, e) })
-}
-
-// alarmsEnded reports alarms that are over.
-func (m *Maintenance) alarmsEnded(ctx context.Context, over []outbox.AlarmEvent) {
-	for _, a := range over {
-		a.Ended = true
-		m.tell(ctx, a)
-	}
-}
-
-// alarmKey identifies an alarm.
-func alarmKey(a outbox.AlarmEvent) string { return string(a.Kind) + "/" + a.Group }

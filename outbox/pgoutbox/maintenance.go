@@ -40,8 +40,7 @@ type Maintenance struct {
 	archived map[string]string
 	looked   time.Time // when delayed messages were looked for. Only promoteDue uses it.
 	clock    clocks.Watch
-	// standing are the lasting alarms. Only the running round uses it.
-	standing hooks.Standing[outbox.AlarmEvent]
+	alarms   hooks.Alarms // only the running round uses it
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
@@ -54,7 +53,9 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	m := &Maintenance{ob: ob, cfg: cfg, log: ob.cfg.Logger, archived: map[string]string{}}
+	m := &Maintenance{
+		ob: ob, cfg: cfg, log: ob.cfg.Logger, archived: map[string]string{}, alarms: hooks.Alarms{Log: ob.cfg.Logger, Hooks: cfg.Hooks},
+	}
 	var err error
 	if m.sql, err = loadMaintenance(ob.cfg); err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		errs[1] = m.serve(ctx, m.timing, m.promoteDue)
 	})
 	wg.Wait()
-	m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End())
+	m.alarms.End(context.WithoutCancel(ctx))
 	return errors.Join(errs[:]...)
 }
 
@@ -154,7 +155,7 @@ func (m *Maintenance) serve(ctx context.Context, task *leasedTask, work func(con
 			return err
 		case isHeld:
 			if task == m.keeping {
-				m.alarmsEnded(ctx, m.standing.End())
+				m.alarms.End(ctx)
 			}
 			wake := min(held.Remaining, m.cfg.Lease/5)
 			if held.Retry > 0 {
@@ -215,7 +216,7 @@ func (m *Maintenance) check(ctx context.Context) error {
 func (m *Maintenance) round(ctx context.Context) (admin.MaintenanceReport, error) {
 	r, began := &round{Maintenance: m}, time.Now()
 	err := r.all(ctx)
-	m.alarmsEnded(ctx, m.standing.Round(r.report.Alarms, alarmKey, err == nil && !r.report.Busy))
+	m.alarms.Round(ctx, r.report.Alarms, err == nil && !r.report.Busy)
 	m.keeping.done(ctx, r.report, err)
 	m.observe(ctx, admin.MaintenanceEvent{Report: r.report, Took: time.Since(began), Err: err})
 	return r.report, err
@@ -269,5 +270,5 @@ func (r *round) alarm(ctx context.Context, a outbox.AlarmEvent) {
 	a.Package = "pgoutbox"
 	r.report.Alarms = append(r.report.Alarms, a)
 	r.log.LogAttrs(ctx, slog.LevelWarn, "outbox maintenance alarm", logged(a)...)
-	r.tell(ctx, a)
+	r.alarms.Raise(ctx, a)
 }

@@ -131,5 +131,5 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	return refuseStrangers(c.Hooks, "pgoutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook])
+	return hooks.Refuse(c.Hooks, "pgoutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook])
 }

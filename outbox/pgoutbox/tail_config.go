@@ -79,5 +79,5 @@ func (c TailConfig) validate(of SourceConfig) error {
 			return outbox.ConfigError("Tail.URL", "given", pgerr.Address(c.URL, err)) // the value contains the password
 		}
 	}
-	return refuseStrangers(c.Hooks, "tail", hooks.Is[driver.TailHook])
+	return hooks.Refuse(c.Hooks, "tail", hooks.Is[driver.TailHook])
 }

@@ -156,12 +156,8 @@ type ProgressEvent struct {
 }
 
 func (c Config) validateHooks() error {
-	field, hook, reason := hooks.Refuse(c.Hooks, "relay", hooks.Is[SendHook], hooks.Is[ReadHook], hooks.Is[LeaseHook], hooks.Is[ErrorHook],
+	return hooks.Refuse(c.Hooks, "relay", hooks.Is[SendHook], hooks.Is[ReadHook], hooks.Is[LeaseHook], hooks.Is[ErrorHook],
 		hooks.Is[HoldHook], hooks.Is[BreakerHook], hooks.Is[ProgressHook], hooks.Is[outbox.AlarmHook])
-	if reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
 }
 
 // notify calls f with each hook of the kind H. A relay calls one at a time.

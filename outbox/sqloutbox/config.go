@@ -63,8 +63,5 @@ func (c Config) validate() error {
 	if c.MaxPayloadBytes < 1 || c.MaxPayloadBytes > maxPayloadBytes {
 		return outbox.ConfigError("MaxPayloadBytes", c.MaxPayloadBytes, "must be 1 to 268435456")
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "outbox", hooks.Is[outbox.EnqueueHook])
 }

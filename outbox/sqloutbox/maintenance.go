@@ -16,6 +16,11 @@ import (
 	"github.com/leat-go/leat/outbox/admin"
 )
 
+// AlarmClock is raised if the clocks of the database and of this process differ by more than an hour, or if the clock
+// of the database has jumped. Rounds of maintenance fail then, and nothing is deleted or exempted until it is trusted
+// again.
+const AlarmClock outbox.AlarmKind = "clock"
+
 // Maintenance moves delayed messages into the log when they are due, and deletes old ones that
 // every group is past. Run it next to every relay: any number may run, and each task is done
 // once.
@@ -30,8 +35,7 @@ type Maintenance struct {
 	late    map[string]mark // what groups that seem late should have read, by their names
 	seen    seenState
 	clock   clocks.Watch
-	// standing are the alarms that last. Only the running round uses it.
-	standing hooks.Standing[outbox.AlarmEvent]
+	alarms  hooks.Alarms // only the running round uses it
 }
 
 // MaintenanceConfig tunes Maintenance. The zero value is a good start.
@@ -87,10 +91,7 @@ func (c MaintenanceConfig) validate() error {
 			return outbox.ConfigError(f.name, f.value, f.rule)
 		}
 	}
-	if field, hook, reason := hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook]); reason != "" {
-		return outbox.ConfigError(field, hook, reason)
-	}
-	return nil
+	return hooks.Refuse(c.Hooks, "sqloutbox", hooks.Is[admin.MaintenanceHook], hooks.Is[outbox.AlarmHook])
 }
 
 // NewMaintenance returns the maintenance of ob. It returns an error that wraps
@@ -103,7 +104,7 @@ func NewMaintenance(ob *Outbox, cfg MaintenanceConfig) (*Maintenance, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Maintenance{ob: ob, cfg: cfg, late: map[string]mark{}}, nil
+	return &Maintenance{ob: ob, cfg: cfg, late: map[string]mark{}, alarms: hooks.Alarms{Log: ob.cfg.Logger, Hooks: cfg.Hooks}}, nil
 }
 
 // errorPause is the wait after a round that has failed.
@@ -116,7 +117,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: maintenance of the outbox", outbox.ErrAlreadyRunning)
 	}
 	defer m.running.Store(false)
-	defer func() { m.alarmsEnded(context.WithoutCancel(ctx), m.standing.End()) }()
+	defer m.alarms.End(context.WithoutCancel(ctx))
 	var next time.Time
 	for ctx.Err() == nil {
 		pause, err := m.promoteDue(ctx)
@@ -157,6 +158,14 @@ func (m *Maintenance) RunOnce(ctx context.Context) (admin.MaintenanceReport, err
 	err = errors.Join(promoteErr, err)
 	m.observe(ctx, admin.MaintenanceEvent{Report: report, Took: time.Since(began), Err: err})
 	return report, err
+}
+
+// observe calls the hooks about what has ended, and records a round.
+func (m *Maintenance) observe(ctx context.Context, e admin.MaintenanceEvent) {
+	if !e.Between {
+		m.seen.round(ctx, e.Report, e.Err)
+	}
+	hooks.Call(ctx, m.ob.cfg.Logger, m.cfg.Hooks, func(h admin.MaintenanceHook) { h.OnAdminMaintenance(ctx, e) })
 }
 
 // promoteDue moves due messages into the log and returns when to look again.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/sqlstore"
+	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/internal/sqllog"
 )
@@ -23,7 +24,9 @@ const (
 
 // retain deletes what is old and settled by all groups, prunes, and raises alarms.
 func (m *Maintenance) retain(ctx context.Context) (report admin.MaintenanceReport, err error) {
-	defer func() { report.Alarms = m.alarms(ctx, err) }()
+	defer func() {
+		report.Alarms = m.alarms.Clock(ctx, outbox.AlarmEvent{Package: "sqloutbox", Kind: AlarmClock}, err)
+	}()
 	if err := m.ob.checkPrimary(ctx); err != nil {
 		return report, err
 	}
