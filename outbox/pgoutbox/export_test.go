@@ -50,3 +50,12 @@ func (o *Outbox) IsSQL() bool { return o.db != nil }
 
 // WarnOfWaits makes o look after the given time which session holds the key that a call waits for.
 func (o *Outbox) WarnOfWaits(after time.Duration) { o.waitWarning = after }
+
+// HeldForRebase returns the error with which a rebase in tx is refused because of a lease.
+func (o *Outbox) HeldForRebase(ctx context.Context, tx pgx.Tx, r RebaseRequest) error {
+	b, err := o.newRebase(ctx, r)
+	if err != nil {
+		return err
+	}
+	return b.held(ctx, tx, nil)
+}

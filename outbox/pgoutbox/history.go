@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/leat-go/leat/internal/basis"
 	"github.com/leat-go/leat/internal/ids"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
@@ -113,10 +114,14 @@ func (h *history) begin(ctx context.Context, p *playback, order driver.ReplayOrd
 // settle fixes the set of messages to replay.
 func (h *history) settle(ctx context.Context, conn *pgx.Conn, facts pgwindow.Facts) (place, error) {
 	at := place{System: facts.SystemIdentifier}
-	if err := conn.QueryRow(ctx, h.ob.sql.historyBegin, facts.Sequence).Scan(&at.Target, &at.End); err != nil {
+	var foreign bool
+	err := conn.QueryRow(ctx, h.ob.sql.historyBegin, facts.Sequence).Scan(&at.Target, &at.End, &foreign)
+	if err == nil && foreign {
+		err = basis.Refuse(basis.ErrOtherCluster, "the log has messages with its transaction ids, which would be left out")
+	}
+	if err != nil {
 		return place{}, err
 	}
-	var err error
 	if h.cfg.ToSeq > 0 {
 		at.End = min(at.End, h.cfg.ToSeq)
 	}

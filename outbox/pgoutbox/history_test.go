@@ -177,6 +177,31 @@ func TestO2_ReplayRefuses(t *testing.T) {
 	refused(t, err, outbox.ErrNotMigrated)
 }
 
+// TestO2_ReplayAfterAMove: before a rebase, windows of the former cluster are not known, and a replay is
+// refused that would leave out restored rows.
+func TestO2_ReplayAfterAMove(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	replay := func(cfg pgoutbox.HistoryConfig) error {
+		h, err := ob.History(cfg)
+		require.NoError(t, err)
+		_, err = relay.Replay(t.Context(), h, outboxtest.NewBroker().Sink(), replayConfig())
+		return err
+	}
+	window := pgoutbox.HistoryConfig{FromWindow: 1}
+	require.ErrorIs(t, replay(window), outbox.ErrInvalidConfig)
+	exec(t, db, "UPDATE leat.outbox_positions SET system_identifier = system_identifier - 1")
+	require.NoError(t, replay(window))
+	require.NoError(t, replay(pgoutbox.HistoryConfig{}))
+
+	open := openAs(t, ob, db, "2")
+	refused(t, replay(pgoutbox.HistoryConfig{}), basis.ErrOtherCluster)
+	require.NoError(t, ob.Rebase(t.Context(), unsettled()))
+	_, report := replayed(t, ob, pgoutbox.HistoryConfig{}, replayConfig())
+	require.EqualValues(t, 3, report.Sent)
+	open.commit()
+}
+
 // TestPlan_History: a replay by time finds its start with the BRIN index, and a page walks the primary key
 // without a sort.
 func TestPlan_History(t *testing.T) {

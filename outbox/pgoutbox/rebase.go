@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/leat-go/leat/internal/basis"
+	"github.com/leat-go/leat/internal/pgerr"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/internal/pgwindow"
@@ -113,9 +114,25 @@ func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 	if b.at, err = o.chain.Outset(ctx, o.pool, o.window, b.begin(), r.Start.At); err != nil {
 		return err
 	}
-	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadWrite}
-	return pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error { return b.run(ctx, tx) })
+	// Also before: what a session has written that is gone must be in the snapshot.
+	if _, err := o.leases.BuryNow(ctx, o.pool, b.Group); err != nil {
+		return err
+	}
+	// In one snapshot: transaction ids of a former cluster may be those of transactions that begin and
+	// end here meanwhile. Which rows need another id is decided by the snapshot at which the group
+	// starts over, and not by a later one.
+	opts := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadWrite}
+	for range rebaseTries {
+		err = pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error { return b.run(ctx, tx) })
+		if !pgerr.Is(err, pgerr.SerializationFailure) {
+			break // else something has changed since the snapshot was taken
+		}
+	}
+	return err
 }
+
+// rebaseTries bounds the transactions of a rebase.
+const rebaseTries = 5
 
 // rebase is one call of Rebase.
 type rebase struct {
@@ -176,7 +193,7 @@ func (b *rebase) run(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	if b.KeepPosition {
-		if plan, _, err = b.count(ctx, tx, stood, nil); err == nil {
+		if plan, _, err = b.count(ctx, tx, stood); err == nil {
 			_, err = tx.Exec(ctx, b.keep, b.Group, at.facts.SystemIdentifier, at.facts.Incarnation)
 		}
 	} else {
@@ -270,23 +287,19 @@ func (b *rebase) exclude(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, b.lockLeases, b.Group); err != nil {
 		return err
 	}
-	return b.held(ctx, tx)
+	return b.held(ctx, tx, nil)
 }
 
 func (b *rebase) noGroup() error {
 	return outbox.ConfigError("Group", b.Group, "is not a group of this outbox")
 }
 
-// held returns a *driver.LeaseHeldError if a relay of the group holds a lease whose session is
-// not gone.
-func (b *rebase) held(ctx context.Context, tx pgx.Tx) error {
-	gone, err := b.ob.leases.Gone(ctx, tx, b.Group)
-	if err != nil {
-		return err
-	}
+// held returns a *driver.LeaseHeldError if a relay of the group has held a lease since the
+// transaction began, except those of gone. What others have written is in the snapshot.
+func (b *rebase) held(ctx context.Context, tx pgx.Tx, gone []string) error {
 	var owner string
 	var micros int64
-	err = tx.QueryRow(ctx, b.holder, b.Group, append([]string{}, gone...)).Scan(&owner, &micros)
+	err := tx.QueryRow(ctx, b.holder, b.Group, append([]string{}, gone...)).Scan(&owner, &micros)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
 	}
@@ -324,11 +337,7 @@ func (b *rebase) startOver(ctx context.Context, tx pgx.Tx, stood standing, clust
 	if err := b.ob.chain.Begin(ctx, tx, b.Group, "rebase by "+b.Actor, b.at); err != nil {
 		return plan, 0, err
 	}
-	all, err := b.ob.chain.All(ctx, tx, b.Group)
-	if err != nil || len(all) == 0 {
-		return plan, 0, cmp.Or(err, errNoPosition)
-	}
-	plan, first, err := b.count(ctx, tx, stood, &all[0].Target.Text)
+	plan, first, err := b.count(ctx, tx, stood)
 	if err == nil && b.Unsettled {
 		_, err = tx.Exec(ctx, b.first, b.Group, first)
 	}
@@ -338,9 +347,6 @@ func (b *rebase) startOver(ctx context.Context, tx pgx.Tx, stood standing, clust
 	if _, err := tx.Exec(ctx, b.number, b.Group, cluster); err != nil {
 		return plan, 0, err
 	}
-	tag, err := tx.Exec(ctx, b.adopt)
+	tag, err := tx.Exec(ctx, b.adopt, b.Group, cluster)
 	return plan, tag.RowsAffected(), err
 }
-
-// errNoPosition is the error of a group that was begun and has no position: it was deleted.
-var errNoPosition = errors.New("leat: the group has no position after it was begun anew")

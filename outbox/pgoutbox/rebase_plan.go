@@ -27,8 +27,9 @@ type RebasePlan struct {
 	// than it by only one of number and time. They count as not settled. There are some if numbers
 	// began anew, or a clock moved back.
 	Guesses int64
-	// Adopts is the number of messages of any topic whose transaction ids are ahead of the
-	// server's, as after a dump was restored. Rebase changes them, so that they become visible.
+	// Adopts is the number of messages of any topic whose transaction ids belong to transactions
+	// that have not ended on this server, as after a dump was restored. Rebase changes the ids, so
+	// that the messages become visible.
 	Adopts int64
 	// Holder is the relay that holds a lease of the group, "" for none. Rebase is refused
 	// while one does.
@@ -57,7 +58,11 @@ func (b *rebase) estimate(ctx context.Context, tx pgx.Tx) (plan RebasePlan, err 
 	if _, err := tx.Exec(ctx, withoutJIT); err != nil {
 		return plan, err
 	}
-	err = b.held(ctx, tx)
+	gone, err := b.ob.leases.Gone(ctx, tx, b.Group)
+	if err != nil {
+		return plan, err
+	}
+	err = b.held(ctx, tx, gone)
 	if held, isHeld := errors.AsType[*driver.LeaseHeldError](err); isHeld {
 		plan.Holder = held.Owner
 	} else if err != nil {
@@ -70,7 +75,7 @@ func (b *rebase) estimate(ctx context.Context, tx pgx.Tx) (plan RebasePlan, err 
 	if err != nil {
 		return plan, err
 	}
-	counted, _, err := b.count(ctx, tx, stood, nil)
+	counted, _, err := b.count(ctx, tx, stood)
 	counted.Holder = plan.Holder
 	return counted, err
 }
@@ -90,15 +95,14 @@ func (b *rebase) stand(ctx context.Context, tx pgx.Tx) (s standing, err error) {
 }
 
 // count judges the messages of the group, whose positions were s: what is sent, and what is left
-// out. at is the snapshot at which it starts over, if that is decided. first is the number of the
-// first message that is not settled, nil if all are.
-func (b *rebase) count(ctx context.Context, tx pgx.Tx, s standing, at *string) (plan RebasePlan, first *int64, err error) {
+// out. first is the number of the first message that is not settled, nil if all are.
+func (b *rebase) count(ctx context.Context, tx pgx.Tx, s standing) (plan RebasePlan, first *int64, err error) {
 	begin := beginOf(b.Start)
 	if b.Unsettled {
 		begin = beginUnsettled
 	}
 	var known bool
-	err = tx.QueryRow(ctx, b.judge, b.Group, b.KeepPosition, begin, b.Start.At, s.slots, s.prev, s.target, s.last, s.upto, s.openedAt, at).
+	err = tx.QueryRow(ctx, b.judge, b.Group, b.KeepPosition, begin, b.Start.At, s.slots, s.prev, s.target, s.last, s.upto, s.openedAt).
 		Scan(&known, &plan.Sends, &plan.Repeats, &plan.LeavesOut, &plan.Guesses, &plan.Adopts, &first)
 	if err == nil && !known {
 		err = b.noGroup()

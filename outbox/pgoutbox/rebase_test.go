@@ -3,6 +3,7 @@ package pgoutbox_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -124,6 +125,136 @@ func TestO2_RebaseAdoptsTheFuture(t *testing.T) {
 	late.commit()
 	require.Equal(t, []string{"late"}, payloads(readAll(t, s, 10)))
 	require.Equal(t, []string{"written here", "late"}, payloads(readAll(t, other, 10)))
+}
+
+// TestO2_RebaseAmongTheSameTransactionIDs: rows that were restored into a cluster of the same age have
+// the ids of transactions that begin and end here while the rebase runs.
+func TestO2_RebaseAmongTheSameTransactionIDs(t *testing.T) {
+	t.Parallel()
+	const rows = 2000
+	for name, c := range map[string]struct {
+		request pgoutbox.RebaseRequest
+		sends   int
+	}{
+		"oldest":    {rebaseTo(driver.Start{Oldest: true}), rows},
+		"unsettled": {unsettled(), rows},
+		"now":       {leavingOut(rows, driver.Start{Now: true}), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := newOutbox(t, pgoutbox.Config{})
+			require.NoError(t, acquire(t, ob, "").Release(t.Context()))
+			putMany(t, ob, 0, rows)
+			exec(t, db, `UPDATE leat.outbox_positions SET system_identifier = system_identifier + 1;
+				UPDATE leat.outbox SET xid = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + seq)::text::xid8`)
+
+			blocker := begin(t, ob, db).exec("SELECT FROM leat.outbox_leases FOR UPDATE")
+			done := rebaseBeside(t, ob, db, c.request)
+			for range 10 {
+				exec(t, db, "SELECT pg_current_xact_id()")
+			}
+			blocker.rollback()
+			require.NoError(t, <-done)
+
+			var want []string
+			for i := range c.sends {
+				want = append(want, strconv.Itoa(i))
+			}
+			put(t, ob, "k", "after")
+			require.Equal(t, append(want, "after"), payloads(readAll(t, acquire(t, ob, ""), 1000)))
+		})
+	}
+}
+
+// rebaseBeside starts a rebase and waits until it is blocked.
+func rebaseBeside(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, r pgoutbox.RebaseRequest) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- ob.Rebase(t.Context(), r) }()
+	await(t, "the rebase is blocked", func() bool {
+		return query1[int](t, db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
+	})
+	return done
+}
+
+// TestRebase_BeginsAgain if something has changed since its snapshot was taken.
+func TestRebase_BeginsAgain(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	blocker := begin(t, ob, db).exec("UPDATE leat.outbox_leases SET epoch = epoch + 1")
+	done := rebaseBeside(t, ob, db, unsettled())
+	blocker.commit()
+	require.NoError(t, <-done)
+	require.Equal(t, []string{"3"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
+}
+
+// TestO5_RebaseBesideAnOpenTransaction: a restored row has the id of a transaction that is open here.
+// It does not wait for its end, since later rows of its key would pass it.
+func TestO5_RebaseBesideAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		request pgoutbox.RebaseRequest
+		want    []string
+	}{
+		"oldest":    {rebaseTo(driver.Start{Oldest: true}), []string{"1", "2", "3"}},
+		"unsettled": {unsettled(), []string{"2", "3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ob, db := moved(t, 1)
+			open := openAs(t, ob, db, "2")
+			plan, err := ob.PlanRebase(t.Context(), c.request)
+			require.NoError(t, err)
+			require.EqualValues(t, 1, plan.Adopts)
+			require.EqualValues(t, len(c.want), plan.Sends)
+			require.NoError(t, ob.Rebase(t.Context(), c.request))
+			s := acquire(t, ob, "")
+			require.Equal(t, c.want, payloads(readAll(t, s, 10)))
+			open.commit()
+			require.Equal(t, []string{"open"}, payloads(readAll(t, s, 10)))
+		})
+	}
+}
+
+// openAs begins a transaction that has put "open", and gives its id to the row of payload.
+func openAs(t *testing.T, ob *pgoutbox.Outbox, db *testenv.Database, payload string) *writer {
+	t.Helper()
+	w := begin(t, ob, db).put("l", "open")
+	var xid string
+	require.NoError(t, w.QueryRow(t.Context(), "SELECT pg_current_xact_id()::text").Scan(&xid))
+	exec(t, db, "UPDATE leat.outbox SET xid = '"+xid+"' WHERE payload = '"+payload+"'")
+	return w
+}
+
+// TestO2_RebaseBesideAGroupThatHasBegun: a group that has begun to read in the new cluster waits for the
+// row of an open transaction. A rebase of another group does not take the row from it.
+func TestO2_RebaseBesideAGroupThatHasBegun(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	open := openAs(t, ob, db, "2")
+	other := acquire(t, ob, "other")
+	require.Equal(t, []string{"1", "3"}, payloads(readAll(t, other, 10)))
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
+	rebased := acquire(t, ob, "")
+	require.Equal(t, []string{"1", "3"}, payloads(readAll(t, rebased, 10)))
+	open.commit()
+	for _, s := range []driver.Session{other, rebased} {
+		require.ElementsMatch(t, []string{"2", "open"}, payloads(readAll(t, s, 10)))
+	}
+}
+
+// TestO9_RebaseUnderALeaseThatHasJustEnded: what was written under it may be missing in the snapshot.
+func TestO9_RebaseUnderALeaseThatHasJustEnded(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	held := func(tx *writer) error { return ob.HeldForRebase(t.Context(), tx, unsettled()) }
+	before := begin(t, ob, db)
+	exec(t, db, "UPDATE leat.outbox_leases SET owner = 'someone', lease_until = clock_timestamp()")
+	require.ErrorIs(t, held(before), driver.ErrLeaseHeld)
+	before.rollback()
+	after := begin(t, ob, db)
+	require.NoError(t, held(after))
+	after.rollback()
 }
 
 // TestRebase_Refuses: Rebase refuses what would lose messages or is impossible.

@@ -81,7 +81,7 @@ func (c *Chain) olderThan(ctx context.Context, db Querier, t time.Time, highest 
 
 // Begin stores window 0 of every slot of a listed group that has no position yet, and does
 // nothing to one that has. owner is recorded in it. If it runs in a transaction, that must have
-// begun after Outset returned, and be READ COMMITTED.
+// begun after Outset returned.
 //
 // # Why a row that commits after the call of Outset is not lost
 //

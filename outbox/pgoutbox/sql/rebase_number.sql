@@ -14,7 +14,8 @@ WITH n AS MATERIALIZED (
               AND NOT ((pg_visible_in_snapshot(o.xid, n.prev) OR pg_visible_in_snapshot(o.xid, n.target) AND o.seq <= n.last)
                        AND o.seq <= n.upto AND o.created_at <= n.opened_at)) AS seq
     FROM n
-    WHERE EXISTS (SELECT FROM @{} o WHERE o.xid >= pg_snapshot_xmax(pg_current_snapshot()))
+    WHERE EXISTS (SELECT FROM @{} o
+                  WHERE o.xid >= pg_snapshot_xmin(pg_current_snapshot()) AND NOT pg_visible_in_snapshot(o.xid, pg_current_snapshot()))
 )
 UPDATE @{_positions} p
 SET prev = '3:3:', target = '9223372036854775807:9223372036854775807:', last = coalesce(f.seq - 1, f.upto)
