@@ -145,7 +145,7 @@ func TestFlags_Bounds(t *testing.T) {
 		{"parked", "list", "--limit=0"},
 		{"messages", "search", "--limit=10001"},
 		{"messages", "search", "--scan=0"},
-		{"parked", "errors", "--limit=1001"},
+		{"parked", "errors", "--limit=10001"},
 		{"dead", "errors", "--limit=0"},
 		{"inbox", "parked", "errors", "--limit=-1"},
 		{"parked", "redrive", "--all", "--reason=x", "--chunk=0"},

@@ -18,14 +18,14 @@ type FailuresQuery struct {
 	Topic string
 	// Dead selects dead records instead of parked ones. Defaults to false.
 	Dead bool
-	// Limit bounds the entries that are returned, 1 to 1,000.
+	// Limit bounds the entries that are returned, 1 to 10,000.
 	// Defaults to 100.
 	Limit int
 }
 
 func (q *FailuresQuery) complete() error {
 	var err error
-	if q.Limit, err = limitOr(q.Limit, 100, 1_000); err != nil {
+	if q.Limit, err = limitOr(q.Limit, 100, 10_000); err != nil {
 		return err
 	}
 	q.Group, err = complete(q.Group, map[string]string{"Topic": q.Topic})

@@ -148,8 +148,8 @@ type errorsRow struct {
 }
 
 func printErrors(d *command.Deps, query admin.FailuresQuery) error {
-	if query.Limit < 1 || query.Limit > 1000 {
-		return command.Usage("--limit", strconv.Itoa(query.Limit), "must be 1 to 1000")
+	if query.Limit < 1 || query.Limit > 10_000 {
+		return command.Usage("--limit", strconv.Itoa(query.Limit), "must be 1 to 10000")
 	}
 	store, err := d.StoreWith(query.Group, query.Dead)
 	if err != nil {
@@ -180,7 +180,7 @@ func printErrors(d *command.Deps, query admin.FailuresQuery) error {
 type ParkedErrors struct {
 	HeldFilter
 
-	Limit int `default:"100" placeholder:"N" help:"Rows, 1 to 1000."`
+	Limit int `default:"100" placeholder:"N" help:"Rows, 1 to 10000."`
 }
 
 // Run lists.
