@@ -31,7 +31,7 @@ func incidents(t *testing.T) (all []incident) {
 	require.NoError(t, err)
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if number := strings.TrimSpace(cells[0]); len(cells) == 5 && regexp.MustCompile(`^\d+$`).MatchString(number) {
+		if number := strings.TrimSpace(cells[0]); len(cells) == 4 && regexp.MustCompile(`^\d+$`).MatchString(number) {
 			all = append(all, incident{number, strings.Trim(cells[2], " `"), strings.Trim(cells[3], " `"), cells[3]})
 		}
 	}
