@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,6 +107,7 @@ func (s *shop) program(t *testing.T, line string) {
 	shell := exec.CommandContext(t.Context(), "sh", "-c", line)
 	programs := ask[string](t, s, "SELECT setting FROM pg_config WHERE name = 'BINDIR'")
 	shell.Env = append(os.Environ(), "PATH="+programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, on which psql would ask for a password
 	out, err := shell.CombinedOutput()
 	require.NoError(t, err, string(out))
 }

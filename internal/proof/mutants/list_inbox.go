@@ -8,7 +8,7 @@ func deliveryMutants() []Mutant {
 			Name: "ack-before-commit", Breaks: []string{"I3"},
 			Change:  "a message is acknowledged before its transaction commits",
 			File:    "inbox/unit.go",
-			Old:     `	committing = true // which ends`,
+			Old:     `	committing = true // commit ends the unit`,
 			New:     `	committing = d.msg.Ack() // which ends`,
 			Package: "inbox/meminbox", Test: "TestInbox/I3_NoAckWithoutCommit",
 		},

@@ -32,7 +32,7 @@ import (
 // TestMoves_DynamoDB is TestMoves with a backup that is restored while the service goes on. DynamoDB Local restores none, so the tables
 // are copied under other names.
 //
-//leat:level 5
+//leat:level 4
 func TestMoves_DynamoDB(t *testing.T) {
 	t.Parallel()
 	env := testenv.Dynamo(t)

@@ -27,7 +27,7 @@ import (
 
 // TestMoves_MySQL is TestMoves with the moves of MySQL.
 //
-//leat:level 5
+//leat:level 4
 func TestMoves_MySQL(t *testing.T) {
 	t.Parallel()
 	moveSQL(t, sqlServers{outbox.MySQL, testenv.MySQL, testenv.PrivateMySQL})
@@ -35,7 +35,7 @@ func TestMoves_MySQL(t *testing.T) {
 
 // TestMoves_MariaDB is TestMoves_MySQL on MariaDB.
 //
-//leat:level 5
+//leat:level 4
 func TestMoves_MariaDB(t *testing.T) {
 	t.Parallel()
 	moveSQL(t, sqlServers{outbox.MariaDB, testenv.MariaDB, testenv.PrivateMariaDB})

@@ -29,7 +29,7 @@ import (
 
 // TestMoves_NewRedis is TestMoves with a new Redis: as the destination of relays, and as the memory of consumers. Both are drained first.
 //
-//leat:level 5
+//leat:level 4
 func TestMoves_NewRedis(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(s *redisService){
