@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/cmd/leat/internal/prove"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
@@ -20,7 +20,7 @@ type destination struct {
 	variable, topic string
 	version         string
 	// want are the outcomes that differ from OK.
-	want map[string]prove.Outcome
+	want map[string]prover.Outcome
 }
 
 // session is at a shell that knows it.
@@ -38,7 +38,7 @@ func destinations() map[string]func(*testing.T) destination {
 	return map[string]func(*testing.T) destination{
 		"Kafka": func(t *testing.T) destination {
 			env := testenv.Kafka(t)
-			one := map[string]prove.Outcome{"settings": prove.Limited} // broker
+			one := map[string]prover.Outcome{"settings": prover.Limited} // broker
 			return destination{[]string{"--brokers", strings.Join(env.Brokers, ",")}, "", env.Topic(t, "scratch", 3), env.Version, one}
 		},
 		"RabbitMQ": func(t *testing.T) destination {
@@ -57,11 +57,11 @@ func destinations() map[string]func(*testing.T) destination {
 			client := redis.NewClient(&redis.Options{Addr: private.Addr})
 			t.Cleanup(func() { _ = client.Close() })
 			require.NoError(t, client.XAdd(t.Context(), &redis.XAddArgs{Stream: "scratch", Values: []string{"payload", "of before"}}).Err())
-			makes := map[string]prove.Outcome{"topics.missing": prove.Limited}
+			makes := map[string]prover.Outcome{"topics.missing": prover.Limited}
 			return destination{[]string{"--sink", "redis://" + private.Addr + "/0"}, "", "scratch", private.Version, makes}
 		},
 		"NATS": func(t *testing.T) destination {
-			one := map[string]prove.Outcome{"settings": prove.Limited} // server
+			one := map[string]prover.Outcome{"settings": prover.Limited} // server
 			return destination{nil, onNATS(t).url, "orders", server.VERSION, one}
 		},
 	}
@@ -79,7 +79,7 @@ func TestProveSink(t *testing.T) {
 				found := o.proven(0, append(d.args, "--to", d.topic)...)
 				require.Len(t, found, 6)
 				for probe, f := range found {
-					outcome := prove.OK
+					outcome := prover.OK
 					if o, ok := d.want[probe]; ok {
 						outcome = o
 					}
@@ -90,7 +90,7 @@ func TestProveSink(t *testing.T) {
 				return
 			}
 			found := o.proven(5, append(d.args, "--to", d.topic+"-other", "--only", "answers")...)
-			requireOutcome(t, found["answers"], prove.Broken, fmt.Sprintf("topic %s-other does not take records", d.topic))
+			requireOutcome(t, found["answers"], prover.Broken, fmt.Sprintf("topic %s-other does not take records", d.topic))
 		})
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/cmd/leat/internal/prove"
 	"github.com/leat-go/leat/internal/faultnet"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -67,10 +67,10 @@ func TestProveSQL_Holds(t *testing.T) {
 		require.Len(t, found, 18)
 		for name, f := range found {
 			if name == "durability" { // servers of tests do without the disk
-				require.NotEqual(t, prove.Broken, f.Outcome)
+				require.NotEqual(t, prover.Broken, f.Outcome)
 				continue
 			}
-			require.Equal(t, prove.OK, f.Outcome, "%s: %q", name, f.Details)
+			require.Equal(t, prover.OK, f.Outcome, "%s: %q", name, f.Details)
 			require.NotEmpty(t, f.Protects)
 		}
 		require.Contains(t, found["workload"].Details[1], "0 lost, 0 doubled, 0 out of order, 0 invented")
@@ -118,7 +118,7 @@ func TestProveSQL_Controls(t *testing.T) {
 			control.Server = u.Host
 			found := newSession(t, sqlVia(t, address, control.Listen(t))).proven(5, "--only", control.probe)
 			f := found[control.probe]
-			require.Equal(t, prove.Broken, f.Outcome, "%q", f.Details)
+			require.Equal(t, prover.Broken, f.Outcome, "%q", f.Details)
 			require.Contains(t, strings.Join(f.Details, "\n"), control.says)
 			require.NotEmpty(t, f.Advice)
 		})
@@ -133,7 +133,7 @@ func TestProveSQL_Packets(t *testing.T) {
 	server := testenv.PrivateMySQL(t, map[string]string{"max-allowed-packet": "1M"})
 	address, _ := newSQLDatabase(t, outbox.MySQL, server.URL)
 	found := newSession(t, address).proven(5, "--only", "packets")
-	requireOutcome(t, found["packets"], prove.Broken, "a statement of 9 MiB does not pass")
+	requireOutcome(t, found["packets"], prover.Broken, "a statement of 9 MiB does not pass")
 }
 
 // splitMySQL returns a database, and the address of a splitter before its server and another one.
@@ -159,10 +159,10 @@ func TestProveSQL_Splitter(t *testing.T) {
 	t.Parallel()
 	address, host := splitMySQL(t)
 	found := newSession(t, sqlVia(t, address, host)).proven(5, "--workload", "3s")
-	requireOutcome(t, found["reads.primary"], prove.Broken, "2 servers answer")
-	requireOutcome(t, found["sequence"], prove.OK, "")
-	requireOutcome(t, found["tables.transactions"], prove.CouldNotTry, "follows from reads.primary")
-	requireOutcome(t, found["workload"], prove.CouldNotTry, "follows from")
+	requireOutcome(t, found["reads.primary"], prover.Broken, "2 servers answer")
+	requireOutcome(t, found["sequence"], prover.OK, "")
+	requireOutcome(t, found["tables.transactions"], prover.CouldNotTry, "follows from reads.primary")
+	requireOutcome(t, found["workload"], prover.CouldNotTry, "follows from")
 }
 
 // A workload on servers that lose and repeat: the judge notices both.
@@ -189,7 +189,7 @@ func TestProveSQL_WorkloadIsJudged(t *testing.T) {
 			require.NoError(t, err)
 			control.Server = u.Host
 			f := newSession(t, sqlVia(t, address, control.Listen(t))).proven(5, "--only", "workload", "--workload", "20s")["workload"]
-			requireOutcome(t, f, prove.Broken, control.says)
+			requireOutcome(t, f, prover.Broken, control.says)
 		})
 	}
 }
@@ -239,7 +239,7 @@ func TestProveSQL_Rights(t *testing.T) {
 		require.Equal(t, 1, r.code, r.err)
 		require.Contains(t, r.err, "GRANT CREATE, DROP, INDEX, ALTER, SELECT, INSERT, UPDATE, DELETE on the database")
 		run("GRANT CREATE, DROP, INDEX, ALTER, SELECT, INSERT, UPDATE, DELETE ON `" + u.Path[1:] + "`.* TO `" + user + "`@`%`")
-		requireOutcome(t, newSession(t, u.String()).proven(0, "--only", "leat.*")["leat.check"], prove.OK, "")
+		requireOutcome(t, newSession(t, u.String()).proven(0, "--only", "leat.*")["leat.check"], prover.OK, "")
 	})
 }
 
@@ -250,7 +250,7 @@ func TestProveSQL_File(t *testing.T) {
 	o := newSession(t, "sqlite:"+dir+"/shop.db")
 	o.env = append(o.env, "LANG=C") // runs the program
 	for name, f := range o.proven(0, "--only", "processes.*") {
-		requireOutcome(t, f, prove.OK, "")
+		requireOutcome(t, f, prover.OK, "")
 		require.NotEmpty(t, f.Protects, name)
 	}
 	require.Regexp(t, `(?m)^processes\.exclude +ok$`, o.leat("prove", "--only", "processes.exclude").out)

@@ -16,24 +16,20 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/cmd/leat/internal/prove"
 	"github.com/leat-go/leat/internal/faultnet"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/testenv"
 )
 
 // proven runs prove, which is to exit with code, and returns what it has found by probe.
-func (s *session) proven(code int, args ...string) map[string]prove.Finding {
+func (s *session) proven(code int, args ...string) map[string]prover.Finding {
 	s.t.Helper()
 	r := s.leat(append([]string{"prove", "-o", "json"}, args...)...)
 	require.Equal(s.t, code, r.code, r.out+r.err)
-	var all struct {
-		Server   string          `json:"server"`
-		Outcome  prove.Outcome   `json:"outcome"`
-		Findings []prove.Finding `json:"findings"`
-	}
+	var all prover.Report
 	require.NoError(s.t, json.Unmarshal([]byte(r.out), &all))
-	require.Equal(s.t, prove.Worst(all.Findings), all.Outcome)
-	found := map[string]prove.Finding{}
+	require.Equal(s.t, prover.Worst(all.Findings), all.Outcome)
+	found := map[string]prover.Finding{}
 	for _, f := range all.Findings {
 		found[f.Probe] = f
 	}
@@ -41,11 +37,11 @@ func (s *session) proven(code int, args ...string) map[string]prove.Finding {
 }
 
 // requireOutcome looks at one finding.
-func requireOutcome(t *testing.T, f prove.Finding, want prove.Outcome, text string) {
+func requireOutcome(t *testing.T, f prover.Finding, want prover.Outcome, text string) {
 	t.Helper()
 	require.Equal(t, want, f.Outcome, "%s: %q", f.Probe, f.Details)
 	require.Contains(t, strings.Join(f.Details, "\n"), text, f.Probe)
-	if want == prove.OK {
+	if want == prover.OK {
 		require.Empty(t, f.Advice)
 	}
 }
@@ -85,10 +81,10 @@ func TestProve_Holds(t *testing.T) {
 	require.Len(t, found, 18)
 	for name, f := range found {
 		if name == "durability" { // servers of tests do without fsync
-			require.NotEqual(t, prove.Broken, f.Outcome)
+			require.NotEqual(t, prover.Broken, f.Outcome)
 			continue
 		}
-		require.Equal(t, prove.OK, f.Outcome, "%s: %q", name, f.Details)
+		require.Equal(t, prover.OK, f.Outcome, "%s: %q", name, f.Details)
 		require.NotEmpty(t, f.Protects)
 	}
 	require.Contains(t, found["workload"].Details[1], "0 lost, 0 doubled, 0 out of order, 0 invented")
@@ -104,24 +100,24 @@ func TestProve_Controls(t *testing.T) {
 		faultnet.Rewriter
 
 		probe, says string
-		want        prove.Outcome
+		want        prover.Outcome
 	}{
-		"snapshots that show what is open":    {faultnet.Rewriter{Replace: []string{"pg_visible_in_snapshot(xid, $2", "true OR pg_visible_in_snapshot(xid, $2", "NOT pg_visible", "pg_visible"}}, "snapshots", "between two snapshots there is", prove.Broken},
-		"no snapshots":                        {faultnet.Rewriter{Replace: []string{"pg_current_snapshot", "pg_no_such_snapshot"}}, "snapshots", "the server refuses", prove.Broken},
-		"snapshots without what is open":      {faultnet.Rewriter{Replace: []string{"pg_current_snapshot()", "public.without_what_is_open()"}}, "windows", "were in no window", prove.Broken},
-		"numbers in blocks":                   {faultnet.Rewriter{Replace: []string{"GENERATED ALWAYS AS IDENTITY", "GENERATED ALWAYS AS IDENTITY (CACHE 100)"}}, "sequence", "numbers do not ascend", prove.Broken},
-		"locks that always succeed":           {faultnet.Rewriter{Replace: []string{"pg_try_advisory_xact_lock(", "true OR pg_try_advisory_xact_lock("}}, "locks.keys", "two sessions hold one advisory lock", prove.Broken},
-		"locks of sessions":                   {faultnet.Rewriter{Replace: []string{"pg_advisory_xact_lock", "pg_advisory_lock"}}, "locks.keys", "is not free after COMMIT", prove.Broken},
-		"sessions that stay":                  {faultnet.Rewriter{Keep: true}, "sessions.end", "whose connection was cut are not free", prove.Broken},
-		"ids that are not unique":             {faultnet.Rewriter{Replace: []string{"uuid PRIMARY KEY", "uuid"}}, "unique.waits", "does not wait", prove.Broken},
-		"claims that exclude nobody":          {faultnet.Rewriter{Replace: []string{"pg_try_advisory_xact_lock(", "true OR pg_try_advisory_xact_lock(", "ON CONFLICT DO NOTHING", "", "PRIMARY KEY (consumer, id)", "CHECK (true)"}}, "claim.once", "had their effect more than once", prove.Broken},
-		"SKIP LOCKED that locks nothing":      {faultnet.Rewriter{Replace: []string{"FOR UPDATE SKIP LOCKED", ""}}, "rows.locks", "gives away a row", prove.Broken},
-		"transactions with one snapshot":      {faultnet.Rewriter{Replace: []string{"READ COMMITTED", "REPEATABLE READ"}}, "read.committed", "does not see", prove.Broken},
-		"batches that are taken apart":        {faultnet.Rewriter{Apart: true}, "batches", "the others have taken effect", prove.Broken},
-		"clocks that differ":                  {faultnet.Rewriter{Replace: []string{"clock_timestamp()", "(clock_timestamp() - (nextval('public.turns') % 2) * interval '1 minute')"}}, "clock", "", prove.Broken},
-		"a clock that stands":                 {faultnet.Rewriter{Replace: []string{"clock_timestamp()", "timestamptz '2026-01-01'"}}, "clock", "has moved by 0s", prove.Broken},
-		"notifications that nobody hears":     {faultnet.Rewriter{Replace: []string{"LISTEN ", "UNLISTEN "}}, "notify", "do not arrive", prove.Limited},
-		"locks that leat's own Migrate takes": {faultnet.Rewriter{Replace: []string{"pg_advisory_lock", "pg_no_such_lock", "pg_advisory_xact_lock", "pg_no_such_lock", "pg_try_advisory", "pg_no_such"}}, "leat.check", "Migrate", prove.Broken},
+		"snapshots that show what is open":    {faultnet.Rewriter{Replace: []string{"pg_visible_in_snapshot(xid, $2", "true OR pg_visible_in_snapshot(xid, $2", "NOT pg_visible", "pg_visible"}}, "snapshots", "between two snapshots there is", prover.Broken},
+		"no snapshots":                        {faultnet.Rewriter{Replace: []string{"pg_current_snapshot", "pg_no_such_snapshot"}}, "snapshots", "the server refuses", prover.Broken},
+		"snapshots without what is open":      {faultnet.Rewriter{Replace: []string{"pg_current_snapshot()", "public.without_what_is_open()"}}, "windows", "were in no window", prover.Broken},
+		"numbers in blocks":                   {faultnet.Rewriter{Replace: []string{"GENERATED ALWAYS AS IDENTITY", "GENERATED ALWAYS AS IDENTITY (CACHE 100)"}}, "sequence", "numbers do not ascend", prover.Broken},
+		"locks that always succeed":           {faultnet.Rewriter{Replace: []string{"pg_try_advisory_xact_lock(", "true OR pg_try_advisory_xact_lock("}}, "locks.keys", "two sessions hold one advisory lock", prover.Broken},
+		"locks of sessions":                   {faultnet.Rewriter{Replace: []string{"pg_advisory_xact_lock", "pg_advisory_lock"}}, "locks.keys", "is not free after COMMIT", prover.Broken},
+		"sessions that stay":                  {faultnet.Rewriter{Keep: true}, "sessions.end", "whose connection was cut are not free", prover.Broken},
+		"ids that are not unique":             {faultnet.Rewriter{Replace: []string{"uuid PRIMARY KEY", "uuid"}}, "unique.waits", "does not wait", prover.Broken},
+		"claims that exclude nobody":          {faultnet.Rewriter{Replace: []string{"pg_try_advisory_xact_lock(", "true OR pg_try_advisory_xact_lock(", "ON CONFLICT DO NOTHING", "", "PRIMARY KEY (consumer, id)", "CHECK (true)"}}, "claim.once", "had their effect more than once", prover.Broken},
+		"SKIP LOCKED that locks nothing":      {faultnet.Rewriter{Replace: []string{"FOR UPDATE SKIP LOCKED", ""}}, "rows.locks", "gives away a row", prover.Broken},
+		"transactions with one snapshot":      {faultnet.Rewriter{Replace: []string{"READ COMMITTED", "REPEATABLE READ"}}, "read.committed", "does not see", prover.Broken},
+		"batches that are taken apart":        {faultnet.Rewriter{Apart: true}, "batches", "the others have taken effect", prover.Broken},
+		"clocks that differ":                  {faultnet.Rewriter{Replace: []string{"clock_timestamp()", "(clock_timestamp() - (nextval('public.turns') % 2) * interval '1 minute')"}}, "clock", "", prover.Broken},
+		"a clock that stands":                 {faultnet.Rewriter{Replace: []string{"clock_timestamp()", "timestamptz '2026-01-01'"}}, "clock", "has moved by 0s", prover.Broken},
+		"notifications that nobody hears":     {faultnet.Rewriter{Replace: []string{"LISTEN ", "UNLISTEN "}}, "notify", "do not arrive", prover.Limited},
+		"locks that leat's own Migrate takes": {faultnet.Rewriter{Replace: []string{"pg_advisory_lock", "pg_no_such_lock", "pg_advisory_xact_lock", "pg_no_such_lock", "pg_try_advisory", "pg_no_such"}}, "leat.check", "Migrate", prover.Broken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,11 +127,11 @@ func TestProve_Controls(t *testing.T) {
 			require.NoError(t, err)
 			control.Server = address.Host
 			o := newSession(t, via(t, server, control.Listen(t)))
-			code := map[prove.Outcome]int{prove.Broken: 5}[control.want]
+			code := map[prover.Outcome]int{prover.Broken: 5}[control.want]
 			found := o.proven(code, "--only", control.probe)
 			requireOutcome(t, found[control.probe], control.want, control.says)
 			require.NotEmpty(t, found[control.probe].Advice)
-			require.Equal(t, control.Keep, found["scratch"].Outcome == prove.Limited) // it cannot go before they do
+			require.Equal(t, control.Keep, found["scratch"].Outcome == prover.Limited) // it cannot go before they do
 		})
 	}
 }
@@ -148,7 +144,7 @@ func TestProve_Durability(t *testing.T) {
 	require.NoError(t, err)
 	u.RawQuery += "&options=-c%20synchronous_commit%3Doff"
 	o := newSession(t, u.String())
-	requireOutcome(t, o.proven(5, "--only", "durability")["durability"], prove.Broken, "synchronous_commit is off")
+	requireOutcome(t, o.proven(5, "--only", "durability")["durability"], prover.Broken, "synchronous_commit is off")
 }
 
 // Poolers in three modes.
@@ -159,25 +155,25 @@ func TestProve_Poolers(t *testing.T) {
 	for mode, check := range map[testenv.PoolMode]func(t *testing.T, o *session){
 		testenv.PoolSession: func(t *testing.T, o *session) {
 			found := o.proven(0, "--workload", "3s")
-			requireOutcome(t, found["sessions.stay"], prove.OK, "")
-			requireOutcome(t, found["notify"], prove.OK, "")
-			requireOutcome(t, found["workload"], prove.OK, "0 lost, 0 doubled, 0 out of order")
+			requireOutcome(t, found["sessions.stay"], prover.OK, "")
+			requireOutcome(t, found["notify"], prover.OK, "")
+			requireOutcome(t, found["workload"], prover.OK, "0 lost, 0 doubled, 0 out of order")
 		},
 		testenv.PoolTransaction: func(t *testing.T, o *session) {
 			found := o.proven(0, "--workload", "3s")
-			requireOutcome(t, found["sessions.stay"], prove.Limited, "not in session mode")
-			requireOutcome(t, found["notify"], prove.Limited, "relays find commits of other processes by polling")
-			requireOutcome(t, found["sessions.end"], prove.OK, "")
-			requireOutcome(t, found["workload"], prove.OK, "0 lost, 0 doubled, 0 out of order")
+			requireOutcome(t, found["sessions.stay"], prover.Limited, "not in session mode")
+			requireOutcome(t, found["notify"], prover.Limited, "relays find commits of other processes by polling")
+			requireOutcome(t, found["sessions.end"], prover.OK, "")
+			requireOutcome(t, found["workload"], prover.OK, "0 lost, 0 doubled, 0 out of order")
 			named := strings.Replace(o.env[len(o.env)-1], "&default_query_exec_mode=cache_describe", "", 1)
 			other := newSession(t, strings.TrimPrefix(named, "LEAT_DATABASE_URL="))
-			requireOutcome(t, other.proven(5, "--only", "prepared")["prepared"], prove.Broken, "which pgx makes by default")
+			requireOutcome(t, other.proven(5, "--only", "prepared")["prepared"], prover.Broken, "which pgx makes by default")
 		},
 		testenv.PoolStatement: func(t *testing.T, o *session) {
 			found := o.proven(5, "--workload", "3s")
-			requireOutcome(t, found["sessions.stay"], prove.Broken, "statement pooling")
-			requireOutcome(t, found["snapshots"], prove.CouldNotTry, "follows from sessions.stay")
-			requireOutcome(t, found["workload"], prove.CouldNotTry, "follows from")
+			requireOutcome(t, found["sessions.stay"], prover.Broken, "statement pooling")
+			requireOutcome(t, found["snapshots"], prover.CouldNotTry, "follows from sessions.stay")
+			requireOutcome(t, found["workload"], prover.CouldNotTry, "follows from")
 		},
 	} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -200,15 +196,15 @@ func TestProve_Splitters(t *testing.T) {
 		return newSession(t, via(t, db, faultnet.Splitter{Primary: server.Address(), Standby: standby.Address(), Away: away}.Listen(t)))
 	}
 	found := behind(faultnet.ByFunctions).proven(0, "--workload", "3s")
-	requireOutcome(t, found["reads.primary"], prove.Limited, "10 sessions of 10")
+	requireOutcome(t, found["reads.primary"], prover.Limited, "10 sessions of 10")
 	require.Contains(t, found["reads.primary"].Details[1], "did not see a committed row: 50 of 50")
-	requireOutcome(t, found["windows"], prove.OK, "")
-	requireOutcome(t, found["workload"], prove.OK, "0 lost, 0 doubled, 0 out of order")
+	requireOutcome(t, found["windows"], prover.OK, "")
+	requireOutcome(t, found["workload"], prover.OK, "0 lost, 0 doubled, 0 out of order")
 
 	found = behind(faultnet.ByText).proven(5, "--workload", "3s")
-	requireOutcome(t, found["reads.primary"], prove.Broken, "fail there: 50 of 50")
-	requireOutcome(t, found["snapshots"], prove.CouldNotTry, "follows from reads.primary")
-	requireOutcome(t, found["workload"], prove.CouldNotTry, "follows from")
+	requireOutcome(t, found["reads.primary"], prover.Broken, "fail there: 50 of 50")
+	requireOutcome(t, found["snapshots"], prover.CouldNotTry, "follows from reads.primary")
+	requireOutcome(t, found["workload"], prover.CouldNotTry, "follows from")
 	requireNothingLeft(t, db)
 }
 
@@ -233,7 +229,7 @@ func TestProve_WorkloadIsJudged(t *testing.T) {
 			require.NoError(t, err)
 			o := newSession(t, via(t, db, faultnet.Rewriter{Server: address.Host, Replace: control.replace}.Listen(t)))
 			f := o.proven(5, "--only", "workload", "--workload", "20s")["workload"]
-			requireOutcome(t, f, prove.Broken, control.says)
+			requireOutcome(t, f, prover.Broken, control.says)
 		})
 	}
 }
@@ -254,7 +250,7 @@ func TestProve_Interrupted(t *testing.T) {
 		requireScratch(t, db)
 		findings := json.NewDecoder(out)
 		for name := ""; name != after; {
-			var f prove.Finding
+			var f prover.Finding
 			require.NoError(t, findings.Decode(&f))
 			name = f.Probe
 		}

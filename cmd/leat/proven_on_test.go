@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/leat-go/leat/cmd/leat/internal/prove"
 	"github.com/leat-go/leat/internal/faultnet"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 )
@@ -26,8 +26,8 @@ import (
 // way is a way to a server, or to a destination, on which leat is tried.
 type way struct {
 	server, how string
-	// open starts it. The version is empty if prove tells it, and args are further ones of prove.
-	open func(t *testing.T) (s *session, version string, args []string)
+	// prove starts it, and tries it with JSON as the output. The version is empty if prove tells it.
+	prove func(t *testing.T) (r result, version string)
 }
 
 // proven are the places of what TestProvenOn writes.
@@ -39,7 +39,9 @@ const (
 // ways are all that tests can start, in the order of the page.
 func ways() (all []way) {
 	on := func(server, how string, open func(t *testing.T) *session) {
-		all = append(all, way{server, how, func(t *testing.T) (*session, string, []string) { return open(t), "", []string{"--workload", "5s"} }})
+		all = append(all, way{server, how, func(t *testing.T) (result, string) {
+			return open(t).leat("prove", "-o", "json", "--workload", "5s"), ""
+		}})
 	}
 	for _, version := range []string{"14", "15", "16", "17", "18"} {
 		on("PostgreSQL "+version, "direct", func(t *testing.T) *session {
@@ -88,9 +90,9 @@ func ways() (all []way) {
 		return s
 	})
 	for name, start := range destinations() {
-		all = append(all, way{name, "direct", func(t *testing.T) (*session, string, []string) {
+		all = append(all, way{name, "direct", func(t *testing.T) (result, string) {
 			d := start(t)
-			return d.session(t), name + " " + d.version, append(d.args, "--to", d.topic)
+			return d.session(t).leat(append([]string{"prove", "-o", "json", "--to", d.topic}, d.args...)...), name + " " + d.version
 		}})
 	}
 	order := []string{"PostgreSQL", "MySQL", "Vitess", "MariaDB", "SQLite", "Kafka", "RabbitMQ", "Redis", "NATS"}
@@ -192,13 +194,8 @@ func TestProvenOn(t *testing.T) {
 		for i, w := range all {
 			t.Run(w.server+", "+w.how, func(t *testing.T) {
 				t.Parallel()
-				s, version, args := w.open(t)
-				r := s.leat(append([]string{"prove", "-o", "json"}, args...)...)
-				var proof struct {
-					Server   string          `json:"server"`
-					Outcome  prove.Outcome   `json:"outcome"`
-					Findings []prove.Finding `json:"findings"`
-				}
+				r, version := w.prove(t)
+				var proof prover.Report
 				require.NoError(t, json.Unmarshal([]byte(r.out), &proof), r.err)
 				if version == "" {
 					version = proof.Server
@@ -224,18 +221,12 @@ func TestProvenOn(t *testing.T) {
 }
 
 // printed is what prove has found, without what each probe took, and without the name of this machine.
-func printed(version, how string, findings []prove.Finding) string {
+func printed(version, how string, findings []prover.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s\n\n", version, how)
-	const name, outcome = 21, 15
-	next := "\n" + strings.Repeat(" ", name+outcome)
 	for _, f := range findings {
-		lines := f.Details
-		if f.Advice != "" {
-			lines = append(lines, "→ "+f.Advice)
-		}
-		says := strings.ReplaceAll(strings.Join(lines, "\n"), "\n", next)
-		b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%-*s%s", name, f.Probe, outcome, f.Outcome, says), " ") + "\n")
+		whole := func(text, first, _ string) []string { return []string{first + text} }
+		b.WriteString(strings.Join(f.Lines(whole, func(o prover.Outcome) string { return string(o) }), "\n") + "\n")
 	}
 	text := b.String()
 	if name, err := os.Hostname(); err == nil {

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/leat-go/leat/internal/prover"
 )
 
 // holdVariable is set for a process that is to hold the lock of a file.
@@ -31,4 +34,12 @@ func holdUntilToldTo(path string) int {
 		return 1
 	}
 	return 0
+}
+
+// options run the probes that match only, and the workload.
+func options(only string, workload time.Duration) prover.Options {
+	return prover.Options{
+		Only: only, Workload: workload,
+		Around: func(_ string, do func() error) error { return do() }, Tell: func(prover.Finding) error { return nil },
+	}
 }

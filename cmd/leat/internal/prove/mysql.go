@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/wait"
 	"github.com/leat-go/leat/outbox"
@@ -28,22 +29,22 @@ type mysql struct {
 	sqlPlace
 
 	server sqldialect.Dialect
-	wires  wires
+	wires  prover.Wires
 }
 
 // MySQL tries a MySQL or MariaDB database. Its scratch place is a set of tables in that database.
-func MySQL(db SQLServer) (Server, error) {
+func MySQL(db SQLServer) (prover.Server, error) {
 	server, err := sqldialect.Of(db.Dialect())
 	if err != nil {
 		return nil, err
 	}
 	m := &mysql{server: server}
 	m.dialect = db.Dialect()
-	m.open = func(w *wires) (*sql.DB, error) { return db.Another(w.through(m.wires.through(db.Dialler()))) }
+	m.open = func(w *prover.Wires) (*sql.DB, error) { return db.Another(w.Through(m.wires.Through(db.Dialler()))) }
 	return m, nil
 }
 
-// About implements Server.
+// About implements prover.Server.
 func (m *mysql) About(ctx context.Context) string {
 	about := "unknown"
 	_ = m.use(ctx, func(db *sql.DB) error {
@@ -54,7 +55,7 @@ func (m *mysql) About(ctx context.Context) string {
 
 // use runs do on one connection.
 func (m *mysql) use(_ context.Context, do func(db *sql.DB) error) error {
-	var mine wires
+	var mine prover.Wires
 	db, err := m.pool(&mine, 1)
 	if err != nil {
 		return err
@@ -65,23 +66,23 @@ func (m *mysql) use(_ context.Context, do func(db *sql.DB) error) error {
 // deniedNumbers are the error numbers for missing privileges.
 var deniedNumbers = []int{1044, 1045, 1142, 1143, 1227, 1370} //nolint:gochecknoglobals // never changed
 
-// prepare implements Server.
-func (m *mysql) prepare(ctx context.Context) error {
+// Prepare implements prover.Server.
+func (m *mysql) Prepare(ctx context.Context) error {
 	return m.use(ctx, func(db *sql.DB) error {
 		var now int64
 		if err := db.QueryRowContext(ctx, "SELECT UNIX_TIMESTAMP()").Scan(&now); err != nil {
 			return err
 		}
-		names, err := scratchTables(ctx, db, prefix)
+		names, err := scratchTables(ctx, db, prover.Prefix)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			if scratchName.MatchString(name) && stale(name, now) {
+			if scratchName.MatchString(name) && prover.Stale(name, now) {
 				_ = dropTable(ctx, db, name) // another run may be sweeping
 			}
 		}
-		m.name = fmt.Sprintf("%s%d_%s", prefix, now, unique())
+		m.name = fmt.Sprintf("%s%d_%s", prover.Prefix, now, prover.Unique())
 		_, err = db.ExecContext(ctx, m.sql("CREATE TABLE {s}_began (id INT NOT NULL PRIMARY KEY)"))
 		if number := sqldialect.Number(err); number == 1142 || number == 1044 {
 			return fmt.Errorf("scratch tables are needed: GRANT CREATE, DROP, INDEX, ALTER, SELECT, INSERT, UPDATE, DELETE on the database: %w", err)
@@ -118,13 +119,13 @@ func dropTable(ctx context.Context, db *sql.DB, name string) error {
 	return err
 }
 
-// clean implements Server.
-func (m *mysql) clean(ctx context.Context) error {
-	m.wires.cutAll(false)
+// Clean implements prover.Server.
+func (m *mysql) Clean(ctx context.Context) error {
+	m.wires.CutAll(false)
 	if m.name == "" {
 		return nil
 	}
-	defer m.wires.cutAll(true)
+	defer m.wires.CutAll(true)
 	for {
 		err := m.use(ctx, func(db *sql.DB) error {
 			names, err := scratchTables(ctx, db, m.name)

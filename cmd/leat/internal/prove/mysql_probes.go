@@ -10,43 +10,44 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/sqldialect"
 )
 
 // scratchName matches the tables of a scratch place.
-var scratchName = regexp.MustCompile(`^` + prefix + `[0-9]+_[0-9a-f]{8}_`)
+var scratchName = regexp.MustCompile(`^` + prover.Prefix + `[0-9]+_[0-9a-f]{8}_`)
 
 const mysqlEngine = "this server does not work as MySQL does here: leat cannot keep what it promises on it"
 
-// probes implements Server.
-func (m *mysql) probes() []probe {
+// Probes implements prover.Server.
+func (m *mysql) Probes() []prover.Probe {
 	reads, stay, start, tables := "reads.primary", "sessions.stay", "sessions.start", "tables.transactions"
 	roots := []string{reads, stay, tables}
 	with := func(names ...string) []string { return append(slices.Clip(roots), names...) }
-	on := func(try func(*mysql, *trial)) func(*trial) { return func(t *trial) { try(m, t) } }
-	return []probe{
-		{reads, "O2 O12 I7 I8", nil, past, on((*mysql).readsPrimary)},
-		{stay, "O9 O14", []string{reads}, "connect relays and maintenance directly: a proxy gives a session another one of the server", on((*mysql).sessionsStay)},
-		{start, "O1 I2", []string{reads}, "set autocommit = 1 on the server, and let init_connect begin no transaction", on((*mysql).sessionsStart)},
-		{tables, "O1 I2", []string{reads}, "leat needs InnoDB: see which storage engines the server has, and sql_mode (NO_ENGINE_SUBSTITUTION)", on((*mysql).tablesTransactions)},
-		{"sequence", "O2 O5 O12", roots, "set auto_increment_increment = 1; numbers must ascend, and none be given out twice", on((*mysql).sequence)},
-		{"numbers.lock", "O2", with("sequence"), mysqlEngine, on((*mysql).numbersLock)},
-		{"locks.names", "O9 O14", roots, mysqlEngine, on((*mysql).locksNames)},
-		{"locks.rows", "O5 O9 O12 O14 I3", roots, mysqlEngine, on((*mysql).locksRows)},
-		{"sessions.end", "O1 O14 I2 I4 I5", with("locks.names", "locks.rows"), "a session that is gone must end on the server within seconds: look for a pooler or proxy that keeps it", on((*mysql).sessionsEnd)},
-		{"unique.waits", "I1 I5", roots, mysqlEngine, on((*mysql).uniqueWaits)},
-		{"deadlocks", "O1 I2", with("locks.rows"), mysqlEngine, on((*mysql).deadlocks)},
-		{"read.committed", "O2 O5 I6", roots, mysqlEngine, on((*mysql).readCommitted)},
-		{"clock", "O9 O14", roots, "leases go by this clock: it must move, and be the same for all sessions", on((*mysql).clock)},
-		{"packets", "O1 O6", roots, "raise max_allowed_packet of the server, of proxies, and maxAllowedPacket of the URL", on((*mysql).packets)},
-		{"durability", "O3 I3", nil, "set innodb_flush_log_at_trx_commit = 1", on((*mysql).durability)},
-		{"claim.once", "I1 I3 I5", with(start, "locks.rows", "unique.waits", "durability"), mysqlEngine, m.claimOnce},
-		{"leat.check", "O2 O3 O12", with("sequence", "locks.rows", "durability", "packets"), "see what Migrate, Check and a relay say", m.leatCheck},
+	on := func(try func(*mysql, *prover.Trial)) func(*prover.Trial) { return func(t *prover.Trial) { try(m, t) } }
+	return []prover.Probe{
+		prover.NewProbe(reads, "O2 O12 I7 I8", nil, past, on((*mysql).readsPrimary)),
+		prover.NewProbe(stay, "O9 O14", []string{reads}, "connect relays and maintenance directly: a proxy gives a session another one of the server", on((*mysql).sessionsStay)),
+		prover.NewProbe(start, "O1 I2", []string{reads}, "set autocommit = 1 on the server, and let init_connect begin no transaction", on((*mysql).sessionsStart)),
+		prover.NewProbe(tables, "O1 I2", []string{reads}, "leat needs InnoDB: see which storage engines the server has, and sql_mode (NO_ENGINE_SUBSTITUTION)", on((*mysql).tablesTransactions)),
+		prover.NewProbe("sequence", "O2 O5 O12", roots, "set auto_increment_increment = 1; numbers must ascend, and none be given out twice", on((*mysql).sequence)),
+		prover.NewProbe("numbers.lock", "O2", with("sequence"), mysqlEngine, on((*mysql).numbersLock)),
+		prover.NewProbe("locks.names", "O9 O14", roots, mysqlEngine, on((*mysql).locksNames)),
+		prover.NewProbe("locks.rows", "O5 O9 O12 O14 I3", roots, mysqlEngine, on((*mysql).locksRows)),
+		prover.NewProbe("sessions.end", "O1 O14 I2 I4 I5", with("locks.names", "locks.rows"), "a session that is gone must end on the server within seconds: look for a pooler or proxy that keeps it", on((*mysql).sessionsEnd)),
+		prover.NewProbe("unique.waits", "I1 I5", roots, mysqlEngine, on((*mysql).uniqueWaits)),
+		prover.NewProbe("deadlocks", "O1 I2", with("locks.rows"), mysqlEngine, on((*mysql).deadlocks)),
+		prover.NewProbe("read.committed", "O2 O5 I6", roots, mysqlEngine, on((*mysql).readCommitted)),
+		prover.NewProbe("clock", "O9 O14", roots, "leases go by this clock: it must move, and be the same for all sessions", on((*mysql).clock)),
+		prover.NewProbe("packets", "O1 O6", roots, "raise max_allowed_packet of the server, of proxies, and maxAllowedPacket of the URL", on((*mysql).packets)),
+		prover.NewProbe("durability", "O3 I3", nil, "set innodb_flush_log_at_trx_commit = 1", on((*mysql).durability)),
+		prover.NewProbe("claim.once", "I1 I3 I5", with(start, "locks.rows", "unique.waits", "durability"), mysqlEngine, m.claimOnce),
+		prover.NewProbe("leat.check", "O2 O3 O12", with("sequence", "locks.rows", "durability", "packets"), "see what Migrate, Check and a relay say", m.leatCheck),
 	}
 }
 
 // session opens a connection with the same settings as leat's.
-func (m *mysql) session(t *trial) sqlSession {
+func (m *mysql) session(t *prover.Trial) sqlSession {
 	s := m.sqlPlace.session(t)
 	s.do("SET SESSION autocommit = 1", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
 	return s
@@ -55,7 +56,7 @@ func (m *mysql) session(t *trial) sqlSession {
 // readsPrimary asks ten sessions which server they have reached, inside and outside of transactions. It also
 // reads rows that were committed; one of these reads is leat's own, with a condition that fails on another
 // server.
-func (m *mysql) readsPrimary(t *trial) {
+func (m *mysql) readsPrimary(t *prover.Trial) {
 	w := m.session(t)
 	w.do("CREATE TABLE {s}_reads (seq BIGINT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL)")
 	who := "SELECT " + m.server.Server
@@ -81,7 +82,7 @@ func (m *mysql) readsPrimary(t *trial) {
 		s := m.session(t)
 		steps = append(steps, func() {
 			for range 5 {
-				name, seq := unique(), 0
+				name, seq := prover.Unique(), 0
 				locked(func() {
 					n++
 					seq = n
@@ -113,25 +114,25 @@ func (m *mysql) readsPrimary(t *trial) {
 			}
 		})
 	}
-	t.together(steps...)
+	t.Together(steps...)
 	if missed[ours] > 0 {
-		t.broken("leat's own reads did not see a committed row, and did not notice: %d of %d", missed[ours], n)
+		t.Broken("leat's own reads did not see a committed row, and did not notice: %d of %d", missed[ours], n)
 	}
 	if len(servers) > 1 {
-		t.broken("%d servers answer, which relays refuse", len(servers))
+		t.Broken("%d servers answer, which relays refuse", len(servers))
 	}
 	if refusals > 0 {
-		t.broken("leat's own reads are answered by another server, and fail: %d of %d", refusals, n)
+		t.Broken("leat's own reads are answered by another server, and fail: %d of %d", refusals, n)
 	}
 	for at, shape := range shapes[:ours] {
 		if missed[at] > 0 {
-			t.broken("did not see a committed row: %d of %d of %s", missed[at], n, shape.name)
+			t.Broken("did not see a committed row: %d of %d of %s", missed[at], n, shape.name)
 		}
 	}
 }
 
 // sessionsStay looks for a proxy that moves a session to another server connection between transactions.
-func (m *mysql) sessionsStay(t *trial) {
+func (m *mysql) sessionsStay(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	const id = "SELECT CONNECTION_ID()"
 	ids := []int64{value[int64](a, id)}
@@ -145,34 +146,34 @@ func (m *mysql) sessionsStay(t *trial) {
 	}
 	slices.Sort(ids)
 	if n := len(slices.Compact(ids)); n > 1 {
-		t.broken("one session had %d sessions of the server", n)
+		t.Broken("one session had %d sessions of the server", n)
 	}
 	if value[string](a, "SELECT COALESCE(@leat_prove, '')") != "kept" {
-		t.broken("a setting of the session is lost between two transactions")
+		t.Broken("a setting of the session is lost between two transactions")
 	}
 }
 
 // sessionsStart checks the state of a new session.
-func (m *mysql) sessionsStart(t *trial) {
+func (m *mysql) sessionsStart(t *prover.Trial) {
 	a, b := m.sqlPlace.session(t), m.session(t)
 	b.do("CREATE TABLE {s}_started (name VARCHAR(40) NOT NULL PRIMARY KEY)")
 	a.do("INSERT INTO {s}_started VALUES ('x')")
 	if value[int64](b, "SELECT COUNT(*) FROM {s}_started") != 1 {
-		t.broken("a statement of a new session does not commit by itself: autocommit is off, or init_connect begins a transaction; inboxes refuse")
+		t.Broken("a statement of a new session does not commit by itself: autocommit is off, or init_connect begins a transaction; inboxes refuse")
 	}
 }
 
 // tablesTransactions checks that InnoDB tables are transactional.
-func (m *mysql) tablesTransactions(t *trial) {
+func (m *mysql) tablesTransactions(t *prover.Trial) {
 	s := m.session(t)
 	s.do("CREATE TABLE {s}_engine (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB", "BEGIN", "INSERT INTO {s}_engine VALUES ('x')", "SAVEPOINT one",
 		"INSERT INTO {s}_engine VALUES ('y')", "ROLLBACK TO SAVEPOINT one")
 	if n := value[int64](s, "SELECT COUNT(*) FROM {s}_engine"); n != 1 {
-		t.broken("after ROLLBACK TO SAVEPOINT there are %d rows in place of 1", n)
+		t.Broken("after ROLLBACK TO SAVEPOINT there are %d rows in place of 1", n)
 	}
 	s.do("ROLLBACK")
 	if n := value[int64](s, "SELECT COUNT(*) FROM {s}_engine"); n != 0 {
-		t.broken("what a transaction has inserted that was rolled back is there")
+		t.Broken("what a transaction has inserted that was rolled back is there")
 	}
 }
 
@@ -180,7 +181,7 @@ const numbered = "CREATE TABLE {s}_%s (seq BIGINT NOT NULL AUTO_INCREMENT PRIMAR
 
 // draw inserts a row, and returns its number.
 func (s sqlSession) draw(table string) int64 {
-	result, err := s.conn.ExecContext(s.t.ctx, s.place.sql("INSERT INTO {s}_"+table+" (name) VALUES ('x')"))
+	result, err := s.conn.ExecContext(s.t.Context(), s.place.sql("INSERT INTO {s}_"+table+" (name) VALUES ('x')"))
 	fail.If(refused(err))
 	n, err := result.LastInsertId()
 	fail.If(err)
@@ -188,7 +189,7 @@ func (s sqlSession) draw(table string) int64 {
 }
 
 // sequence checks that the numbers of the log are used once, and ascend across sessions.
-func (m *mysql) sequence(t *trial) {
+func (m *mysql) sequence(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	a.do(fmt.Sprintf(numbered, "numbers"))
 	a.do("BEGIN")
@@ -198,10 +199,10 @@ func (m *mysql) sequence(t *trial) {
 		next := []sqlSession{b, a}[i%2].draw("numbers")
 		switch {
 		case next <= last:
-			t.broken("numbers do not ascend from session to session, or one is given out again after ROLLBACK: %d after %d", next, last)
+			t.Broken("numbers do not ascend from session to session, or one is given out again after ROLLBACK: %d after %d", next, last)
 			return
 		case next > last+1:
-			t.broken("most numbers are missing: %d after %d", next, last)
+			t.Broken("most numbers are missing: %d after %d", next, last)
 			return
 		}
 		last = next
@@ -209,60 +210,60 @@ func (m *mysql) sequence(t *trial) {
 }
 
 // numbersLock tries how the relay recognizes open numbers, and how it closes numbers that were never used.
-func (m *mysql) numbersLock(t *trial) {
+func (m *mysql) numbersLock(t *prover.Trial) {
 	a, b, c := m.session(t), m.session(t), m.session(t)
 	a.do(fmt.Sprintf(numbered, "open"))
 	const at, closes = "SELECT COUNT(*) FROM {s}_open WHERE seq = ? FOR UPDATE NOWAIT", "INSERT IGNORE INTO {s}_open (seq, name) VALUES (?, 'closed')"
 	a.do("BEGIN")
 	open := a.draw("open")
 	if _, err := look[int64](b, at, open); err == nil {
-		t.broken("the number %d of an open transaction is not locked", open)
+		t.Broken("the number %d of an open transaction is not locked", open)
 	} else if !sqldialect.Locked(err) {
 		fail.Now(err)
 	}
 	closing := c.start(closes, open)
-	if !t.waits(closing) {
-		t.broken("an insert of the number of an open transaction does not wait for it")
+	if !t.Waits(closing) {
+		t.Broken("an insert of the number of an open transaction does not wait for it")
 	}
 	a.do("COMMIT")
-	if rows := t.result(closing); rows != 0 {
-		t.broken("a number that was committed is inserted again")
+	if rows := t.Result(closing); rows != 0 {
+		t.Broken("a number that was committed is inserted again")
 	}
 	a.do("BEGIN")
 	left := a.draw("open")
 	a.do("ROLLBACK")
 	value[int64](b, at, left)
 	if rows := b.exec(closes, left); rows != 1 {
-		t.broken("the number %d, which nobody has, cannot be closed", left)
+		t.Broken("the number %d, which nobody has, cannot be closed", left)
 	}
 	if _, err := c.attempt("INSERT INTO {s}_open (seq, name) VALUES (?, 'late')", left); err == nil {
-		t.broken("a number that was closed is used")
+		t.Broken("a number that was closed is used")
 	}
 }
 
 // locksNames tries the named locks by which a standby sees that a leader is alive.
-func (m *mysql) locksNames(t *trial) {
+func (m *mysql) locksNames(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	const lock, free = "SELECT GET_LOCK(?, 0)", "SELECT IS_FREE_LOCK(?)"
 	name := m.name + "_a"
 	if value[int64](a, lock, name) != 1 || value[int64](b, lock, name) != 0 {
-		t.broken("two sessions hold one named lock at the same time")
+		t.Broken("two sessions hold one named lock at the same time")
 	}
 	if value[int64](b, free, name) != 0 {
-		t.broken("a named lock that a session holds is free")
+		t.Broken("a named lock that a session holds is free")
 	}
 	a.do("BEGIN", "COMMIT")
 	if value[int64](b, free, name) != 0 {
-		t.broken("a named lock is lost at the end of a transaction")
+		t.Broken("a named lock is lost at the end of a transaction")
 	}
 	value[int64](a, "SELECT RELEASE_LOCK(?)", name)
 	if value[int64](b, free, name) != 1 {
-		t.broken("a named lock that was released is not free")
+		t.Broken("a named lock that was released is not free")
 	}
 }
 
 // locksRows tries the locks that keys, claims and leases rest on.
-func (m *mysql) locksRows(t *trial) {
+func (m *mysql) locksRows(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_rows (id INT NOT NULL PRIMARY KEY, epoch INT NOT NULL) ENGINE=InnoDB", "INSERT INTO {s}_rows VALUES (1, 0), (2, 0)",
 		"CREATE TABLE {s}_after (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB")
@@ -270,35 +271,35 @@ func (m *mysql) locksRows(t *trial) {
 	value[int64](a, "SELECT id FROM {s}_rows WHERE id = 1 FOR UPDATE SKIP LOCKED")
 	b.do("BEGIN")
 	if got := value[int64](b, "SELECT COALESCE(MIN(id), 0) FROM (SELECT id FROM {s}_rows ORDER BY id FOR UPDATE SKIP LOCKED) AS r"); got != 2 {
-		t.broken("FOR UPDATE SKIP LOCKED gives away a row that another transaction has locked")
+		t.Broken("FOR UPDATE SKIP LOCKED gives away a row that another transaction has locked")
 	}
 	b.do("ROLLBACK", "BEGIN")
 	a.do("INSERT INTO {s}_after VALUES ('x')")
-	next := t.start(func() (int64, error) { return look[int64](b, "SELECT id FROM {s}_rows WHERE id = 1 FOR UPDATE") })
-	if !t.waits(next) {
-		t.broken("a second transaction does not wait for a row that the first has locked")
+	next := t.Start(func() (int64, error) { return look[int64](b, "SELECT id FROM {s}_rows WHERE id = 1 FOR UPDATE") })
+	if !t.Waits(next) {
+		t.Broken("a second transaction does not wait for a row that the first has locked")
 	}
 	a.do("COMMIT")
-	t.result(next)
+	t.Result(next)
 	if value[int64](b, "SELECT COUNT(*) FROM {s}_after") != 1 {
-		t.broken("whoever waited for a row does not see what its holder has committed")
+		t.Broken("whoever waited for a row does not see what its holder has committed")
 	}
 	b.do("COMMIT")
 	const set = "UPDATE {s}_rows SET epoch = epoch + 1 WHERE id = 1 AND epoch = 0"
 	a.do("BEGIN")
 	a.exec(set)
 	second := b.start(set)
-	if !t.waits(second) {
-		t.broken("an update of a row does not wait for the transaction that has updated it before")
+	if !t.Waits(second) {
+		t.Broken("an update of a row does not wait for the transaction that has updated it before")
 	}
 	a.do("COMMIT")
-	if rows := t.result(second); rows != 0 {
-		t.broken("of two updates that expect the same value both have changed the row")
+	if rows := t.Result(second); rows != 0 {
+		t.Broken("of two updates that expect the same value both have changed the row")
 	}
 }
 
 // sessionsEnd ends sessions in the middle of a transaction, from both sides.
-func (m *mysql) sessionsEnd(t *trial) {
+func (m *mysql) sessionsEnd(t *prover.Trial) {
 	w := m.session(t)
 	w.do("CREATE TABLE {s}_ends (id INT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL) ENGINE=InnoDB", "INSERT INTO {s}_ends VALUES (1, '')")
 	for i, end := range []struct {
@@ -316,11 +317,11 @@ func (m *mysql) sessionsEnd(t *trial) {
 		if _, err := s.attempt("DO 0"); err == nil {
 			s.do("ROLLBACK")
 			value[int64](s, "SELECT RELEASE_LOCK(?)", name)
-			t.say(OK, "KILL CONNECTION_ID() does not end a session here: only a connection that is cut was tried")
+			t.Say(prover.OK, "KILL CONNECTION_ID() does not end a session here: only a connection that is cut was tried")
 			continue
 		}
-		if !t.soon(goneWithin, func() bool { return value[int64](w, "SELECT IS_FREE_LOCK(?)", name) == 1 }) {
-			t.broken("the named lock of a session %s is not free after %s", end.how, goneWithin)
+		if !t.Soon(goneWithin, func() bool { return value[int64](w, "SELECT IS_FREE_LOCK(?)", name) == 1 }) {
+			t.Broken("the named lock of a session %s is not free after %s", end.how, goneWithin)
 		}
 		free := func() bool {
 			_, err := look[int64](w, "SELECT id FROM {s}_ends WHERE id = 1 FOR UPDATE NOWAIT")
@@ -329,17 +330,17 @@ func (m *mysql) sessionsEnd(t *trial) {
 			}
 			return err == nil
 		}
-		if !t.soon(goneWithin, free) {
-			t.broken("the row locks of a session %s are not free after %s", end.how, goneWithin)
+		if !t.Soon(goneWithin, free) {
+			t.Broken("the row locks of a session %s are not free after %s", end.how, goneWithin)
 		}
 		if value[int64](w, "SELECT COUNT(*) FROM {s}_ends WHERE name <> ''") > 0 {
-			t.broken("what a session %s had not committed is there", end.how)
+			t.Broken("what a session %s had not committed is there", end.how)
 		}
 	}
 }
 
 // uniqueWaits inserts a row that another transaction has inserted but not committed.
-func (m *mysql) uniqueWaits(t *trial) {
+func (m *mysql) uniqueWaits(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_ids (id BINARY(16) NOT NULL PRIMARY KEY) ENGINE=InnoDB")
 	const insert = "INSERT IGNORE INTO {s}_ids (id) VALUES (?)"
@@ -350,20 +351,20 @@ func (m *mysql) uniqueWaits(t *trial) {
 		a.do("BEGIN")
 		a.exec(insert, []byte(id))
 		second := b.start(insert, []byte(id))
-		if !t.waits(second) {
-			t.broken("an insert of an id does not wait for the transaction that has inserted it before")
+		if !t.Waits(second) {
+			t.Broken("an insert of an id does not wait for the transaction that has inserted it before")
 			a.do(end.how)
 			continue
 		}
 		a.do(end.how)
-		if rows := t.result(second); rows != end.rows {
-			t.broken("after %s of the first insert of an id the second has inserted %d rows in place of %d", end.how, rows, end.rows)
+		if rows := t.Result(second); rows != end.rows {
+			t.Broken("after %s of the first insert of an id the second has inserted %d rows in place of %d", end.how, rows, end.rows)
 		}
 	}
 }
 
 // deadlocks makes two transactions wait for each other. One of them must be rolled back as a whole.
-func (m *mysql) deadlocks(t *trial) {
+func (m *mysql) deadlocks(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_dead (id INT NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL) ENGINE=InnoDB", "INSERT INTO {s}_dead VALUES (1, ''), (2, '')")
 	const update = "UPDATE {s}_dead SET name = 'x' WHERE id = ?"
@@ -372,11 +373,11 @@ func (m *mysql) deadlocks(t *trial) {
 		s.exec(update, 1+i)
 	}
 	errs := make([]error, 2)
-	t.together(func() { _, errs[0] = a.attempt(update, 2) }, func() { _, errs[1] = b.attempt(update, 1) })
+	t.Together(func() { _, errs[0] = a.attempt(update, 2) }, func() { _, errs[1] = b.attempt(update, 1) })
 	victims := 0
 	for i, s := range []sqlSession{a, b} {
 		if errs[i] != nil && sqldialect.Number(errs[i]) != sqldialect.Deadlock {
-			t.broken("of two transactions that wait for each other one fails by %s, and not by error 1213", errs[i])
+			t.Broken("of two transactions that wait for each other one fails by %s, and not by error 1213", errs[i])
 		}
 		if errs[i] != nil {
 			victims++
@@ -387,33 +388,33 @@ func (m *mysql) deadlocks(t *trial) {
 			want = 0
 		}
 		if got := value[int64](s, "SELECT COUNT(*) FROM {s}_dead WHERE id = ?", 10+i); got != want {
-			t.broken("what a transaction has done that was ended for a deadlock is there, or what the other one has done is not")
+			t.Broken("what a transaction has done that was ended for a deadlock is there, or what the other one has done is not")
 		}
 	}
 	if victims != 1 {
-		t.broken("of two transactions that wait for each other %d are ended in place of 1", victims)
+		t.Broken("of two transactions that wait for each other %d are ended in place of 1", victims)
 	}
 }
 
 // readCommitted reads twice in one transaction.
-func (m *mysql) readCommitted(t *trial) {
+func (m *mysql) readCommitted(t *prover.Trial) {
 	a, b := m.session(t), m.session(t)
 	a.do("CREATE TABLE {s}_committed (name VARCHAR(40) NOT NULL PRIMARY KEY) ENGINE=InnoDB", "BEGIN")
 	const count = "SELECT COUNT(*) FROM {s}_committed"
 	value[int64](a, count)
 	b.do("BEGIN", "INSERT INTO {s}_committed VALUES ('x')")
 	if value[int64](a, count) != 0 {
-		t.broken("what is not committed is seen")
+		t.Broken("what is not committed is seen")
 	}
 	b.do("COMMIT")
 	if value[int64](a, count) != 1 {
-		t.broken("at READ COMMITTED a second statement does not see what has committed since the first one")
+		t.Broken("at READ COMMITTED a second statement does not see what has committed since the first one")
 	}
 	a.do("COMMIT")
 }
 
 // clock compares the clock of two sessions.
-func (m *mysql) clock(t *trial) {
+func (m *mysql) clock(t *prover.Trial) {
 	s := []sqlSession{m.session(t), m.session(t)}
 	clock(t, func(i int) time.Time { return time.UnixMicro(value[int64](s[i], "SELECT "+m.server.Now)) })
 }
@@ -422,36 +423,36 @@ func (m *mysql) clock(t *trial) {
 const packetBytes = 9 << 20
 
 // packets sends a statement of that size.
-func (m *mysql) packets(t *trial) {
+func (m *mysql) packets(t *prover.Trial) {
 	s := m.session(t)
 	got, err := look[int64](s, "SELECT LENGTH(?)", strings.Repeat("x", packetBytes-100))
-	if err != nil && t.ctx.Err() == nil {
-		t.broken("a statement of %d MiB does not pass: %s", packetBytes>>20, err)
+	if err != nil && t.Context().Err() == nil {
+		t.Broken("a statement of %d MiB does not pass: %s", packetBytes>>20, err)
 		return
 	}
 	fail.If(err)
 	if got != packetBytes-100 {
-		t.broken("of a text of %d bytes %d arrive", packetBytes-100, got)
+		t.Broken("of a text of %d bytes %d arrive", packetBytes-100, got)
 	}
 }
 
 // durability checks the settings that decide if a commit is on disk.
-func (m *mysql) durability(t *trial) {
+func (m *mysql) durability(t *prover.Trial) {
 	s := m.session(t)
 	if v := value[string](s, "SELECT @@innodb_flush_log_at_trx_commit"); v != "1" {
-		t.broken("innodb_flush_log_at_trx_commit is %s: a commit is answered before it is on the disk; relays and inboxes refuse", v)
+		t.Broken("innodb_flush_log_at_trx_commit is %s: a commit is answered before it is on the disk; relays and inboxes refuse", v)
 	}
 	setting := func(name string) string {
 		v, err := look[string](s, "SELECT @@"+name)
-		if _, refused := errors.AsType[refusal](err); !refused { // a server that does not know the setting
+		if _, refused := errors.AsType[prover.Refusal](err); !refused { // a server that does not know the setting
 			fail.If(err)
 		}
 		return v
 	}
 	doubtful := func(what string) {
-		t.limited("%s: a crash of the machine may lose what was committed, unless its storage is durable by other means", what)
-		if t.finding.Outcome == Limited {
-			t.finding.Advice = "ask who runs the server what survives a crash of its machine"
+		t.Limited("%s: a crash of the machine may lose what was committed, unless its storage is durable by other means", what)
+		if t.Finding.Outcome == prover.Limited {
+			t.Finding.Advice = "ask who runs the server what survives a crash of its machine"
 		}
 	}
 	if v := setting("innodb_doublewrite"); v == "0" || v == "OFF" {

@@ -1,9 +1,9 @@
+// Package prove has the servers and destinations that leat prove tries: their probes, and a shop on each for
+// the workload. Package prover runs them.
 package prove
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -18,27 +18,22 @@ import (
 
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/internal/wait"
 )
-
-// prefix begins the names of scratch places. The server's time in seconds and a random number follow it.
-const prefix = "leat_prove_"
-
-// staleAfter is the age from which a scratch place counts as abandoned.
-const staleAfter = time.Hour
 
 // postgres is a PostgreSQL database, or a server that speaks its protocol.
 type postgres struct {
 	cfg    *pgxpool.Config
 	schema string
-	wires  wires
+	wires  prover.Wires
 }
 
 // Postgres tries the database of the pool.
-func Postgres(pool *pgxpool.Pool) Server { return &postgres{cfg: pool.Config()} }
+func Postgres(pool *pgxpool.Pool) prover.Server { return &postgres{cfg: pool.Config()} }
 
-// About implements Server.
+// About implements prover.Server.
 func (p *postgres) About(ctx context.Context) string {
 	about := "unknown"
 	_ = p.use(ctx, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, "SELECT version()").Scan(&about) })
@@ -65,10 +60,10 @@ func (p *postgres) connect(ctx context.Context) (*pgx.Conn, error) {
 // request when a context ends, and that ends some poolers for all of their clients.
 func (p *postgres) before(ctx context.Context, cfg *pgx.ConnConfig) error {
 	var connected atomic.Bool
-	base := p.wires.through(dial(cfg.DialFunc))
+	base := p.wires.Through(prover.Dial(cfg.DialFunc))
 	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if connected.Load() {
-			return nil, errShut
+			return nil, prover.ErrShut
 		}
 		return base(ctx, network, address)
 	}
@@ -93,18 +88,18 @@ func (p *postgres) use(ctx context.Context, do func(conn *pgx.Conn) error) error
 }
 
 // newPool returns a pool whose connections are among the wires.
-func (p *postgres) newPool(ctx context.Context, w *wires) (*pgxpool.Pool, error) {
+func (p *postgres) newPool(ctx context.Context, w *prover.Wires) (*pgxpool.Pool, error) {
 	cfg := p.cfg.Copy()
-	cfg.MaxConns = poolSize
+	cfg.MaxConns = prover.PoolSize
 	cfg.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
-		c.DialFunc = pgconn.DialFunc(w.through(dial(c.DialFunc)))
+		c.DialFunc = pgconn.DialFunc(w.Through(prover.Dial(c.DialFunc)))
 		return p.before(ctx, c)
 	}
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// prepare implements Server.
-func (p *postgres) prepare(ctx context.Context) error {
+// Prepare implements prover.Server.
+func (p *postgres) Prepare(ctx context.Context) error {
 	return p.use(ctx, func(conn *pgx.Conn) error {
 		var now int64
 		if err := conn.QueryRow(ctx, "SELECT extract(epoch FROM clock_timestamp())::bigint").Scan(&now); err != nil {
@@ -113,7 +108,7 @@ func (p *postgres) prepare(ctx context.Context) error {
 		if err := p.sweep(ctx, conn, now); err != nil {
 			return err
 		}
-		p.schema = fmt.Sprintf("%s%d_%s", prefix, now, unique())
+		p.schema = fmt.Sprintf("%s%d_%s", prover.Prefix, now, prover.Unique())
 		_, err := conn.Exec(ctx, "CREATE SCHEMA "+p.schema)
 		if pgerr.Is(err, pgerr.InsufficientPrivilege) {
 			return fmt.Errorf("a scratch schema is needed: GRANT CREATE ON DATABASE %s TO %s: %w", conn.Config().Database, conn.Config().User, err)
@@ -122,33 +117,19 @@ func (p *postgres) prepare(ctx context.Context) error {
 	})
 }
 
-// unique distinguishes two runs in the same second.
-func unique() string {
-	b := make([]byte, 4)
-	_, _ = rand.Read(b)
-	return hex.EncodeToString(b)
-}
-
 // sweep drops what killed runs have left behind. It ignores what it has no right to drop.
 func (p *postgres) sweep(ctx context.Context, conn *pgx.Conn, now int64) error {
-	rows, err := conn.Query(ctx, "SELECT nspname::text FROM pg_namespace WHERE nspname ~ '^"+prefix+"[0-9]+_[0-9a-f]+$'")
+	rows, err := conn.Query(ctx, "SELECT nspname::text FROM pg_namespace WHERE nspname ~ '^"+prover.Prefix+"[0-9]+_[0-9a-f]+$'")
 	if err != nil {
 		return err
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, name := range names {
-		if stale(name, now) {
+		if prover.Stale(name, now) {
 			_ = drop(ctx, conn, name) // may be another role's, or another run is sweeping
 		}
 	}
 	return err
-}
-
-// stale reports whether the scratch place counts as abandoned.
-func stale(name string, now int64) bool {
-	var made int64
-	_, err := fmt.Sscanf(strings.TrimPrefix(name, prefix), "%d_", &made)
-	return err == nil && now-made > int64(staleAfter.Seconds())
 }
 
 // drop drops a schema. It waits a little, several times, for sessions that the server has yet to end.
@@ -161,13 +142,13 @@ func drop(ctx context.Context, conn *pgx.Conn, schema string) error {
 	return errors.Join(err, reset)
 }
 
-// clean implements Server.
-func (p *postgres) clean(ctx context.Context) error {
-	p.wires.cutAll(false)
+// Clean implements prover.Server.
+func (p *postgres) Clean(ctx context.Context) error {
+	p.wires.CutAll(false)
 	if p.schema == "" {
 		return nil
 	}
-	defer p.wires.cutAll(true)
+	defer p.wires.CutAll(true)
 	for {
 		err := p.use(ctx, func(conn *pgx.Conn) error { return drop(ctx, conn, p.schema) })
 		if err == nil || wait.For(ctx, 100*time.Millisecond) != nil {
@@ -181,17 +162,17 @@ func (p *postgres) clean(ctx context.Context) error {
 
 // session is a connection of a probe. Its methods end the probe if they fail.
 type session struct {
-	t      *trial
+	t      *prover.Trial
 	conn   *pgx.Conn
 	schema string
 }
 
 // session opens a connection that lasts for the probe.
-func (p *postgres) session(t *trial) session {
-	conn, err := p.connect(t.ctx)
+func (p *postgres) session(t *prover.Trial) session {
+	conn, err := p.connect(t.Context())
 	fail.If(err)
 	s := session{t: t, conn: conn, schema: p.schema}
-	t.later(s.cut)
+	t.Later(s.cut)
 	return s
 }
 
@@ -200,7 +181,7 @@ func (s session) sql(text string) string { return strings.ReplaceAll(text, "{s}"
 
 // attempt runs a statement, and returns the number of its rows.
 func (s session) attempt(sql string, args ...any) (int64, error) {
-	tag, err := s.conn.Exec(s.t.ctx, s.sql(sql), args...)
+	tag, err := s.conn.Exec(s.t.Context(), s.sql(sql), args...)
 	return tag.RowsAffected(), refused(err)
 }
 
@@ -219,7 +200,7 @@ func (s session) exec(sql string, args ...any) int64 {
 
 // ask returns the one value of a query.
 func ask[T any](s session, sql string, args ...any) (value T) {
-	fail.If(refused(s.conn.QueryRow(s.t.ctx, s.sql(sql), args...).Scan(&value)))
+	fail.If(refused(s.conn.QueryRow(s.t.Context(), s.sql(sql), args...).Scan(&value)))
 	return value
 }
 
@@ -230,8 +211,8 @@ func know[T any](s session, sql string, args ...any) (value T) {
 }
 
 // start runs a statement that may wait, and sends its result when it has ended.
-func (s session) start(sql string, args ...any) <-chan ended {
-	return s.t.start(func() (int64, error) { return s.attempt(sql, args...) })
+func (s session) start(sql string, args ...any) <-chan prover.Ended {
+	return s.t.Start(func() (int64, error) { return s.attempt(sql, args...) })
 }
 
 // cut cuts the connection on this side.
@@ -240,10 +221,10 @@ func (s session) cut() { _ = s.conn.PgConn().Conn().Close() }
 // refused marks err as an error returned by the server.
 func refused(err error) error {
 	if answer, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return refusal{error: err, rights: answer.Code == pgerr.InsufficientPrivilege}
+		return prover.Refused(err, answer.Code == pgerr.InsufficientPrivilege)
 	}
 	if number := sqldialect.Number(err); number != 0 {
-		return refusal{error: err, rights: slices.Contains(deniedNumbers, number)}
+		return prover.Refused(err, slices.Contains(deniedNumbers, number))
 	}
 	return err
 }

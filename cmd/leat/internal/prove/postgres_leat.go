@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/jackc/pgx/v5"
@@ -17,19 +15,19 @@ import (
 	"github.com/leat-go/leat/inbox/pginbox"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/history"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
-	"github.com/leat-go/leat/outbox/relay"
 )
 
 // pool returns a pool for a probe.
-func (p *postgres) pool(t *trial) *pgxpool.Pool {
-	var mine wires
-	pool, err := p.newPool(t.ctx, &mine)
+func (p *postgres) pool(t *prover.Trial) *pgxpool.Pool {
+	var mine prover.Wires
+	pool, err := p.newPool(t.Context(), &mine)
 	fail.If(err)
-	t.later(func() {
-		mine.cutAll(true)
+	t.Later(func() {
+		mine.CutAll(true)
 		pool.Close()
 	})
 	return pool
@@ -41,94 +39,40 @@ func (p *postgres) outbox(pool *pgxpool.Pool, table string) (*pgoutbox.Outbox, e
 
 func (p *postgres) inbox(pool *pgxpool.Pool, table string) (*pginbox.Inbox, error) {
 	cfg := pginbox.Config{Schema: p.schema, Table: table}
-	cfg.Logger, cfg.BusyDelay = slog.New(slog.DiscardHandler), between
-	return pginbox.New(pool, consumerName, cfg)
+	cfg.Logger, cfg.BusyDelay = slog.New(slog.DiscardHandler), prover.Between
+	return pginbox.New(pool, prover.Consumer, cfg)
 }
 
 // claimOnce claims the same ids in several sessions at the same time.
-func (p *postgres) claimOnce(t *trial) {
+func (p *postgres) claimOnce(t *prover.Trial) {
 	pool := p.pool(t)
 	s := p.session(t)
 	s.do("CREATE TABLE {s}.claimed (id text NOT NULL)")
 	in, err := p.inbox(pool, "claims")
 	fail.If(err)
-	fail.If(refused(in.Migrate(t.ctx)))
-	claimOnce(t, func(msg *message.Message) (inbox.Outcome, error) {
-		return in.Process(t.ctx, msg, func(ctx context.Context) error {
+	fail.If(refused(in.Migrate(t.Context())))
+	prover.ClaimOnce(t, func(msg *message.Message) (inbox.Outcome, error) {
+		outcome, err := in.Process(t.Context(), msg, func(ctx context.Context) error {
 			_, err := pginbox.Tx(ctx).Exec(ctx, s.sql("INSERT INTO {s}.claimed (id) VALUES ($1)"), msg.UUID)
 			return err
 		})
+		return outcome, refused(err)
 	}, func() (rows, ids int) {
 		return know[int](s, "SELECT count(*) FROM {s}.claimed"), know[int](s, "SELECT count(DISTINCT id) FROM {s}.claimed")
 	})
 }
 
-// claimOnce claims ids with process. effects counts the rows that were written, and the ids among them.
-func claimOnce(t *trial, process func(msg *message.Message) (inbox.Outcome, error), effects func() (rows, ids int)) {
-	const sessions, ids = 6, 40
-	began, late := time.Now(), atomic.Bool{}
-	var steps []func()
-	for range sessions {
-		steps = append(steps, func() {
-			for n := range ids {
-				if time.Since(began) > probeTime/2 { // fewer ids suffice
-					late.Store(true)
-					return
-				}
-				for done := false; !done; {
-					id := fmt.Sprintf("00000000-0000-4000-8000-%012d", n)
-					outcome, err := process(message.NewMessage(id, nil))
-					done = outcome == inbox.OutcomeCommitted || outcome == inbox.OutcomeDuplicate
-					if outcome != inbox.OutcomeBusy {
-						fail.If(refused(err))
-					}
-				}
-			}
-		})
-	}
-	t.together(steps...)
-	switch rows, got := effects(); {
-	case rows > got:
-		t.broken("of %d ids that %d sessions claimed at the same time, %d had their effect more than once", ids, sessions, rows-got)
-	case got != ids && !late.Load() || got == 0:
-		t.broken("of %d ids that were claimed %d had their effect", ids, got)
-	}
-}
-
 // leatCheck runs leat's own checks of the server, and sends one message.
-func (p *postgres) leatCheck(t *trial) {
+func (p *postgres) leatCheck(t *prover.Trial) {
 	pool := p.pool(t)
 	ob, err := p.outbox(pool, "checked")
 	fail.If(err)
-	fail.If(said("Migrate", ob.Migrate(t.ctx)))
+	fail.If(prover.Said("Migrate", ob.Migrate(t.Context())))
 	source, err := ob.Source(pgoutbox.SourceConfig{})
 	fail.If(err)
-	leatCheck(t, source, func(m outbox.Message) error {
-		return ob.InTx(t.ctx, func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) })
+	prover.LeatCheck(t, source, func(m outbox.Message) error {
+		return ob.InTx(t.Context(), func(ctx context.Context, tx pgx.Tx) error { return ob.Enqueue(ctx, tx, m) })
 	})
-}
-
-// said marks err as an error of leat itself: leat refuses to work on this server.
-func said(who string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return refusal{error: fmt.Errorf("%s: %w", who, err), leat: true}
-}
-
-// leatCheck checks the source, and sends one message through it.
-func leatCheck(t *trial, source driver.Source, enqueue func(m outbox.Message) error) {
-	fail.If(said("Check", source.Check(t.ctx)))
-	fail.If(said("Enqueue", enqueue(outbox.Message{ID: "one", Topic: topicName, Key: "k", Payload: []byte("x")})))
-	var sink topic
-	r, err := relay.New(source, &sink, relay.Config{Logger: slog.New(slog.DiscardHandler)})
-	fail.If(err)
-	if _, err := r.RunOnce(t.ctx); err != nil {
-		fail.Now(said("relay", err))
-	}
-	if !sink.has("one") || len(sink.records) != 1 {
-		t.broken("a message was committed, and a relay has sent %d", len(sink.records))
-	}
 }
 
 // pgShop is a shop in the scratch schema.
@@ -137,18 +81,18 @@ type pgShop struct {
 	ob    *pgoutbox.Outbox
 	in    *pginbox.Inbox
 	pool  *pgxpool.Pool
-	wires wires
+	wires prover.Wires
 }
 
-// shop implements Server.
-func (p *postgres) shop(ctx context.Context) (shop, error) {
+// Shop implements prover.Server.
+func (p *postgres) Shop(ctx context.Context) (prover.Shop, error) {
 	s := &pgShop{p: p}
 	var err error
 	if s.pool, err = p.newPool(ctx, &s.wires); err != nil {
 		return nil, err
 	}
 	if err := s.open(ctx); err != nil {
-		s.end()
+		s.End()
 		return nil, err
 	}
 	return s, nil
@@ -166,7 +110,7 @@ func (s *pgShop) open(ctx context.Context) (err error) {
 	}
 	for _, sql := range []string{
 		"CREATE TABLE {s}.keys (name text PRIMARY KEY, version bigint NOT NULL)",
-		fmt.Sprintf("INSERT INTO {s}.keys SELECT 'k' || lpad(n::text, 2, '0'), 0 FROM generate_series(0, %d) AS n", keys-1),
+		fmt.Sprintf("INSERT INTO {s}.keys SELECT 'k' || lpad(n::text, 2, '0'), 0 FROM generate_series(0, %d) AS n", prover.Keys-1),
 		"CREATE TABLE {s}.ledger (id text PRIMARY KEY, key text NOT NULL, version bigint NOT NULL)",
 		"CREATE TABLE {s}.effects (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id text NOT NULL, key text NOT NULL)",
 	} {
@@ -179,15 +123,15 @@ func (s *pgShop) open(ctx context.Context) (err error) {
 
 func (s *pgShop) sql(text string) string { return session{schema: s.p.schema}.sql(text) }
 
-// produce implements shop. It draws the number after enqueueing the message, since leat must order the key.
-func (s *pgShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
+// Produce implements prover.Shop. It draws the number after enqueueing the message, since leat must order the key.
+func (s *pgShop) Produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) (history.Type, error) {
 	tx, err := s.pool.Begin(ctx)
 	if err != nil {
-		return settled{history.Aborted, err}
+		return history.Aborted, err
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
 	if err := s.ob.Enqueue(ctx, tx, m); err != nil {
-		return settled{history.Aborted, err}
+		return history.Aborted, err
 	}
 	var version int64
 	err = tx.QueryRow(ctx, s.sql("UPDATE {s}.keys SET version = version + 1 WHERE name = $1 RETURNING version"), m.Key).Scan(&version)
@@ -195,28 +139,28 @@ func (s *pgShop) produce(ctx context.Context, m outbox.Message, hold func(versio
 		_, err = tx.Exec(ctx, s.sql("INSERT INTO {s}.ledger (id, key, version) VALUES ($1, $2, $3)"), m.ID, m.Key, version)
 	}
 	if err != nil || !hold(version) {
-		return settled{history.Aborted, err}
+		return history.Aborted, err
 	}
 	err = tx.Commit(ctx)
 	_, answered := errors.AsType[*pgconn.PgError](err)
 	switch {
 	case err == nil:
-		return settled{history.Committed, nil}
+		return history.Committed, nil
 	case answered, errors.Is(err, pgx.ErrTxCommitRollback):
-		return settled{history.Aborted, err}
+		return history.Aborted, err
 	default:
-		return settled{history.Unknown, err}
+		return history.Unknown, err
 	}
 }
 
-// source implements shop.
-func (s *pgShop) source(ctx context.Context, w *wires) (driver.Source, func(), error) {
+// Source implements prover.Shop.
+func (s *pgShop) Source(ctx context.Context, w *prover.Wires) (driver.Source, func(), error) {
 	pool, err := s.p.newPool(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
 	end := func() {
-		w.cutAll(true)
+		w.CutAll(true)
 		pool.Close()
 	}
 	ob, err := s.p.outbox(pool, "outbox")
@@ -228,8 +172,8 @@ func (s *pgShop) source(ctx context.Context, w *wires) (driver.Source, func(), e
 	return source, end, err
 }
 
-// consume implements shop.
-func (s *pgShop) consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error) {
+// Consume implements prover.Shop.
+func (s *pgShop) Consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error) {
 	return s.in.Process(ctx, msg, func(ctx context.Context) error {
 		_, err := pginbox.Tx(ctx).Exec(ctx, s.sql("INSERT INTO {s}.effects (id, key) VALUES ($1, $2)"), msg.UUID, msg.Metadata.Get("key"))
 		return err
@@ -252,21 +196,21 @@ func (s *pgShop) truly(ctx context.Context, sql string, scan func(rows pgx.Colle
 	})
 }
 
-// truth implements shop.
-func (s *pgShop) truth(ctx context.Context) (all truth, err error) {
+// Truth implements prover.Shop.
+func (s *pgShop) Truth(ctx context.Context) (all prover.Truth, err error) {
 	err = s.truly(ctx, "SELECT id, key, version FROM {s}.ledger", func(r pgx.CollectableRow) error {
-		var row row
-		err := r.Scan(&row.id, &row.key, &row.version)
-		all.ledger = append(all.ledger, row)
+		var row prover.Row
+		err := r.Scan(&row.ID, &row.Key, &row.Version)
+		all.Ledger = append(all.Ledger, row)
 		return err
 	})
 	if err != nil {
 		return all, err
 	}
 	return all, s.truly(ctx, "SELECT id, key, number FROM {s}.effects", func(r pgx.CollectableRow) error {
-		var row row
-		err := r.Scan(&row.id, &row.key, &row.number)
-		all.effects = append(all.effects, row)
+		var row prover.Row
+		err := r.Scan(&row.ID, &row.Key, &row.Number)
+		all.Effects = append(all.Effects, row)
 		return err
 	})
 }
@@ -277,8 +221,8 @@ const waits = `SELECT id FROM {s}.outbox_pending
 UNION SELECT coalesce(id_text, id::text) FROM {s}.outbox_held
 UNION SELECT coalesce(id_text, id::text) FROM {s}.outbox WHERE NOT EXISTS (SELECT FROM {s}.outbox_positions)`
 
-// waiting implements shop.
-func (s *pgShop) waiting(ctx context.Context, ids []string) (waiting []string, err error) {
+// Waiting implements prover.Shop.
+func (s *pgShop) Waiting(ctx context.Context, ids []string) (waiting []string, err error) {
 	all := map[string]bool{}
 	err = s.truly(ctx, waits, func(r pgx.CollectableRow) error {
 		var id string
@@ -294,11 +238,11 @@ func (s *pgShop) waiting(ctx context.Context, ids []string) (waiting []string, e
 	return waiting, err
 }
 
-// cutOne implements shop.
-func (s *pgShop) cutOne() bool { return s.wires.cutOne() }
+// CutOne implements prover.Shop.
+func (s *pgShop) CutOne() bool { return s.wires.CutOne() }
 
-// end implements shop.
-func (s *pgShop) end() {
-	s.wires.cutAll(true)
+// End implements prover.Shop.
+func (s *pgShop) End() {
+	s.wires.CutAll(true)
 	s.pool.Close()
 }

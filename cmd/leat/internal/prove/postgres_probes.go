@@ -13,6 +13,7 @@ import (
 
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/pgerr"
+	"github.com/leat-go/leat/internal/prover"
 )
 
 const (
@@ -21,30 +22,32 @@ const (
 	engine = "this server does not work as PostgreSQL does here: leat cannot keep what it promises on it"
 )
 
-// probes implements Server.
-func (p *postgres) probes() []probe {
+// Probes implements prover.Server.
+func (p *postgres) Probes() []prover.Probe {
 	reads, stay := "reads.primary", "sessions.stay"
 	both := []string{reads, stay}
 	with := func(names ...string) []string { return append(slices.Clip(both), names...) }
-	on := func(try func(*postgres, *trial)) func(*trial) { return func(t *trial) { try(p, t) } }
-	return []probe{
-		{reads, "O2 O12 I7 I8", nil, past, on((*postgres).readsPrimary)},
-		{stay, "O9 O14", nil, direct, on((*postgres).sessionsStay)},
-		{"snapshots", "O2 O3 O11", both, engine, on((*postgres).snapshots)},
-		{"windows", "O2 O5 O11", with("snapshots"), engine, on((*postgres).windows)},
-		{"sequence", "O2 O5 O12", both, engine, on((*postgres).sequence)},
-		{"locks.keys", "O5 I3 I5", both, engine, on((*postgres).locksKeys)},
-		{"sessions.end", "O1 O14 I2 I4 I5", with("locks.keys"), "a session that is gone must end on the server within seconds: look for a pooler or proxy that keeps it", on((*postgres).sessionsEnd)},
-		{"unique.waits", "I1 I5", both, engine, on((*postgres).uniqueWaits)},
-		{"durability", "O3 I3", nil, "ALTER ROLE … SET synchronous_commit = on for the roles of producers, relays and consumers", on((*postgres).durability)},
-		{"claim.once", "I1 I3 I5", with("locks.keys", "unique.waits", "durability"), engine, on((*postgres).claimOnce)},
-		{"rows.locks", "O9 O12 O14", both, engine, on((*postgres).rowsLocks)},
-		{"read.committed", "O2 O5 I6", both, engine, on((*postgres).readCommitted)},
-		{"batches", "I2", both, "this server or pooler takes transactions apart: leat cannot keep what it promises on it", on((*postgres).batches)},
-		{"clock", "O9 O14", both, "leases go by this clock: it must move, and be the same for all sessions", on((*postgres).clock)},
-		{"notify", "latency O3", both, "without notifications relays poll: " + direct, on((*postgres).notify)},
-		{"prepared", "latency", nil, "add default_query_exec_mode=cache_describe to the URLs of the database, or raise max_prepared_statements of the pooler", on((*postgres).prepared)},
-		{"leat.check", "O2 O3 O12", with("durability"), "see what Migrate, Check and a relay say", on((*postgres).leatCheck)},
+	on := func(try func(*postgres, *prover.Trial)) func(*prover.Trial) {
+		return func(t *prover.Trial) { try(p, t) }
+	}
+	return []prover.Probe{
+		prover.NewProbe(reads, "O2 O12 I7 I8", nil, past, on((*postgres).readsPrimary)),
+		prover.NewProbe(stay, "O9 O14", nil, direct, on((*postgres).sessionsStay)),
+		prover.NewProbe("snapshots", "O2 O3 O11", both, engine, on((*postgres).snapshots)),
+		prover.NewProbe("windows", "O2 O5 O11", with("snapshots"), engine, on((*postgres).windows)),
+		prover.NewProbe("sequence", "O2 O5 O12", both, engine, on((*postgres).sequence)),
+		prover.NewProbe("locks.keys", "O5 I3 I5", both, engine, on((*postgres).locksKeys)),
+		prover.NewProbe("sessions.end", "O1 O14 I2 I4 I5", with("locks.keys"), "a session that is gone must end on the server within seconds: look for a pooler or proxy that keeps it", on((*postgres).sessionsEnd)),
+		prover.NewProbe("unique.waits", "I1 I5", both, engine, on((*postgres).uniqueWaits)),
+		prover.NewProbe("durability", "O3 I3", nil, "ALTER ROLE … SET synchronous_commit = on for the roles of producers, relays and consumers", on((*postgres).durability)),
+		prover.NewProbe("claim.once", "I1 I3 I5", with("locks.keys", "unique.waits", "durability"), engine, on((*postgres).claimOnce)),
+		prover.NewProbe("rows.locks", "O9 O12 O14", both, engine, on((*postgres).rowsLocks)),
+		prover.NewProbe("read.committed", "O2 O5 I6", both, engine, on((*postgres).readCommitted)),
+		prover.NewProbe("batches", "I2", both, "this server or pooler takes transactions apart: leat cannot keep what it promises on it", on((*postgres).batches)),
+		prover.NewProbe("clock", "O9 O14", both, "leases go by this clock: it must move, and be the same for all sessions", on((*postgres).clock)),
+		prover.NewProbe("notify", "latency O3", both, "without notifications relays poll: "+direct, on((*postgres).notify)),
+		prover.NewProbe("prepared", "latency", nil, "add default_query_exec_mode=cache_describe to the URLs of the database, or raise max_prepared_statements of the pooler", on((*postgres).prepared)),
+		prover.NewProbe("leat.check", "O2 O3 O12", with("durability"), "see what Migrate, Check and a relay say", on((*postgres).leatCheck)),
 	}
 }
 
@@ -54,7 +57,7 @@ const splitSessions = 10
 // readsPrimary looks for a splitter that sends reads to another server. The queries do not call functions
 // by which a splitter could recognize them. The exception is leat's own read: a standby must answer it with
 // an error.
-func (p *postgres) readsPrimary(t *trial) {
+func (p *postgres) readsPrimary(t *prover.Trial) {
 	w := p.session(t)
 	w.do("CREATE TABLE {s}.reads (seq bigint PRIMARY KEY, xid xid8 NOT NULL DEFAULT pg_current_xact_id(), id uuid NOT NULL DEFAULT gen_random_uuid(), name text NOT NULL)")
 	shapes := []struct{ name, sql string }{
@@ -86,11 +89,11 @@ func (p *postgres) readsPrimary(t *trial) {
 				count(&away)
 			}
 			for range 5 {
-				name := unique()
+				name := prover.Unique()
 				seq := write(name)
 				for at, shape := range shapes {
 					var rows int64
-					switch err := s.conn.QueryRow(t.ctx, s.sql(shape.sql), seq, name).Scan(&rows); {
+					switch err := s.conn.QueryRow(t.Context(), s.sql(shape.sql), seq, name).Scan(&rows); {
 					case errors.Is(pgerr.Standby(err), pgerr.ErrStandby), at == ours && pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName):
 						count(&refusals) // an error, not a silent miss
 					case pgerr.Is(err, pgerr.UndefinedTable, pgerr.InvalidSchemaName), err == nil && rows == 0:
@@ -102,28 +105,28 @@ func (p *postgres) readsPrimary(t *trial) {
 			}
 		})
 	}
-	t.together(steps...)
+	t.Together(steps...)
 	switch {
 	case missed[ours] > 0:
-		t.broken("leat's own reads did not see a committed row, and did not notice: %d of %d", missed[ours], n)
+		t.Broken("leat's own reads did not see a committed row, and did not notice: %d of %d", missed[ours], n)
 	case refusals > 0:
-		t.broken("leat's own reads are sent to a standby, and fail there: %d of %d", refusals, n)
+		t.Broken("leat's own reads are sent to a standby, and fail there: %d of %d", refusals, n)
 	}
 	if away > 0 {
-		t.limited("statements outside of transactions are sent to a standby (%d sessions of %d)", away, splitSessions)
+		t.Limited("statements outside of transactions are sent to a standby (%d sessions of %d)", away, splitSessions)
 	}
 	for at, shape := range shapes[:ours] {
 		if missed[at] > 0 {
-			t.limited("did not see a committed row: %d of %d of %s", missed[at], n, shape.name)
+			t.Limited("did not see a committed row: %d of %d of %s", missed[at], n, shape.name)
 		}
 	}
-	if t.finding.Outcome == Limited {
-		t.finding.Details = append(t.finding.Details, "what leat decides by stays on the primary; your own reads, and figures of leat's, may be late")
+	if t.Finding.Outcome == prover.Limited {
+		t.Finding.Details = append(t.Finding.Details, "what leat decides by stays on the primary; your own reads, and figures of leat's, may be late")
 	}
 }
 
 // sessionsStay looks for a pooler that moves a session to another server process between transactions.
-func (p *postgres) sessionsStay(t *trial) {
+func (p *postgres) sessionsStay(t *prover.Trial) {
 	const pid = "SELECT pg_backend_pid()"
 	a, b := p.session(t), p.session(t)
 	pids := []int32{know[int32](a, pid)}
@@ -136,14 +139,14 @@ func (p *postgres) sessionsStay(t *trial) {
 	}
 	slices.Sort(pids)
 	if n := len(slices.Compact(pids)); n > 1 {
-		t.limited("a pooler stands before the server, and not in session mode: one session had %d server processes", n)
-		t.limited("locks of sessions and notifications do not work through it: leases count, and relays poll")
+		t.Limited("a pooler stands before the server, and not in session mode: one session had %d server processes", n)
+		t.Limited("locks of sessions and notifications do not work through it: leases count, and relays poll")
 		return
 	}
 	a.do("SELECT set_config('leat_prove.mark', 'kept', false)") // its own session, which other clients do not get
 	b.do("BEGIN", "SELECT 1", "COMMIT")
 	if know[string](a, "SELECT coalesce(current_setting('leat_prove.mark', true), '')") != "kept" {
-		t.limited("a setting of the session is lost between two transactions")
+		t.Limited("a setting of the session is lost between two transactions")
 	}
 }
 
@@ -151,7 +154,7 @@ func (p *postgres) sessionsStay(t *trial) {
 const names = "SELECT coalesce(string_agg(name, ', ' ORDER BY seq), '') FROM {s}.%s WHERE "
 
 // snapshots compares the rows visible in a snapshot with the committed ones.
-func (p *postgres) snapshots(t *trial) {
+func (p *postgres) snapshots(t *prover.Trial) {
 	w, open, r := p.session(t), p.session(t), p.session(t)
 	w.do("CREATE TABLE {s}.snapshots (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, xid xid8 NOT NULL DEFAULT pg_current_xact_id(), name text NOT NULL)")
 	put := func(s session, name string) { s.exec("INSERT INTO {s}.snapshots (name) VALUES ($1)", name) }
@@ -171,21 +174,21 @@ func (p *postgres) snapshots(t *trial) {
 	in, notIn := "pg_visible_in_snapshot(xid, $1::pg_snapshot)", "NOT pg_visible_in_snapshot(xid, $1::pg_snapshot)"
 	first := know[string](w, snapshot)
 	if got, want := know[string](w, list+in, first), "committed, kept"; got != want {
-		t.broken("a snapshot shows %q in place of %q", got, want)
+		t.Broken("a snapshot shows %q in place of %q", got, want)
 	}
 	open.do("COMMIT")
 	if got, want := know[string](w, list+in, first), "committed, kept"; got != want {
-		t.broken("a snapshot shows %q in place of %q once another transaction has committed", got, want)
+		t.Broken("a snapshot shows %q in place of %q once another transaction has committed", got, want)
 	}
 	second := know[string](w, snapshot)
 	if got, want := know[string](w, list+notIn+" AND pg_visible_in_snapshot(xid, $2::pg_snapshot)", first, second), "open"; got != want {
-		t.broken("between two snapshots there is %q in place of %q", got, want)
+		t.Broken("between two snapshots there is %q in place of %q", got, want)
 	}
 	last := ""
 	for i := range 6 { // texts of the same length compare like numbers
 		id := know[string]([]session{w, open}[i%2], "SELECT lpad(pg_current_xact_id()::text, 20, '0')")
 		if id <= last {
-			t.broken("numbers of transactions do not ascend: %s after %s", strings.TrimLeft(id, "0"), strings.TrimLeft(last, "0"))
+			t.Broken("numbers of transactions do not ascend: %s after %s", strings.TrimLeft(id, "0"), strings.TrimLeft(last, "0"))
 			return
 		}
 		last = id
@@ -193,7 +196,7 @@ func (p *postgres) snapshots(t *trial) {
 }
 
 // windows reads the commits of four writers through a chain of snapshots: it must see each row once.
-func (p *postgres) windows(t *trial) {
+func (p *postgres) windows(t *prover.Trial) {
 	const writers, writing = 4, 2 * time.Second
 	reader := p.session(t)
 	reader.do("CREATE TABLE {s}.windows (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, xid xid8 NOT NULL DEFAULT pg_current_xact_id(), name text NOT NULL)")
@@ -207,7 +210,7 @@ func (p *postgres) windows(t *trial) {
 				name := fmt.Sprintf("%d-%d", i, n)
 				s.do("BEGIN")
 				s.exec("INSERT INTO {s}.windows (name) VALUES ($1)", name)
-				t.pause(time.Duration(rand.IntN(30)) * time.Millisecond) //nolint:gosec // any will do
+				t.Pause(time.Duration(rand.IntN(30)) * time.Millisecond) //nolint:gosec // any will do
 				if n%5 == 4 {
 					s.do("ROLLBACK")
 					continue
@@ -227,10 +230,10 @@ func (p *postgres) windows(t *trial) {
 		}
 		prev = target
 	}
-	t.together(append(steps, func() {
+	t.Together(append(steps, func() {
 		for time.Now().Before(end) {
 			window()
-			t.pause(20 * time.Millisecond)
+			t.Pause(20 * time.Millisecond)
 		}
 	})...)
 	window()
@@ -246,28 +249,28 @@ func (p *postgres) windows(t *trial) {
 		delete(read, name)
 	}
 	if lost+again+len(read) > 0 {
-		t.broken("of %d committed rows %d were in no window and %d in several; %d were of no committed transaction", all, lost, again, len(read))
+		t.Broken("of %d committed rows %d were in no window and %d in several; %d were of no committed transaction", all, lost, again, len(read))
 	}
 	if all == 0 {
-		t.say(CouldNotTry, "nothing was committed in %s", writing)
+		t.Say(prover.CouldNotTry, "nothing was committed in %s", writing)
 	}
 }
 
 // sequence checks the numbers of the log.
-func (p *postgres) sequence(t *trial) {
+func (p *postgres) sequence(t *prover.Trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.numbers (seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL)")
 	const insert = "INSERT INTO {s}.numbers (name) VALUES ('x') RETURNING seq"
 	a.do("BEGIN")
 	drawn := ask[int64](a, insert)
 	if seen := know[int64](b, "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('{s}.numbers', 'seq')::regclass), 0)"); seen < drawn {
-		t.broken("the number %d of an open transaction is not seen: the sequence is at %d", drawn, seen)
+		t.Broken("the number %d of an open transaction is not seen: the sequence is at %d", drawn, seen)
 	}
 	a.do("ROLLBACK")
 	for i := range 10 {
 		next := ask[int64]([]session{b, a}[i%2], insert)
 		if next <= drawn {
-			t.broken("numbers do not ascend from session to session: %d after %d", next, drawn)
+			t.Broken("numbers do not ascend from session to session: %d after %d", next, drawn)
 			return
 		}
 		drawn = next
@@ -275,7 +278,7 @@ func (p *postgres) sequence(t *trial) {
 }
 
 // locksKeys tries the transaction locks by which keys stay in order.
-func (p *postgres) locksKeys(t *trial) {
+func (p *postgres) locksKeys(t *prover.Trial) {
 	const lock, try, key = "SELECT pg_advisory_xact_lock($1)", "SELECT pg_try_advisory_xact_lock($1)", int64(7_205_759_403_792_701)
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.locks (name text NOT NULL)")
@@ -288,32 +291,32 @@ func (p *postgres) locksKeys(t *trial) {
 		a.do("BEGIN")
 		a.exec(lock, key)
 		if free() {
-			t.broken("two sessions hold one advisory lock at the same time")
+			t.Broken("two sessions hold one advisory lock at the same time")
 			return
 		}
 		a.do(end)
 		if !free() {
-			t.broken("an advisory lock is not free after %s", end)
+			t.Broken("an advisory lock is not free after %s", end)
 		}
 	}
 	a.do("BEGIN", "SAVEPOINT one")
 	a.exec(lock, key)
 	a.do("ROLLBACK TO one")
 	if !free() {
-		t.broken("an advisory lock is not free after ROLLBACK TO SAVEPOINT")
+		t.Broken("an advisory lock is not free after ROLLBACK TO SAVEPOINT")
 	}
 	a.do("ROLLBACK", "BEGIN")
 	a.exec(lock, key)
 	a.exec("INSERT INTO {s}.locks (name) VALUES ('before')")
 	b.do("BEGIN")
 	next := b.start(lock, key)
-	if !t.waits(next) {
-		t.broken("a second session does not wait for an advisory lock")
+	if !t.Waits(next) {
+		t.Broken("a second session does not wait for an advisory lock")
 	}
 	a.do("COMMIT")
-	t.result(next)
+	t.Result(next)
 	if know[int64](b, "SELECT count(*) FROM {s}.locks") == 0 {
-		t.broken("whoever waited for an advisory lock does not see what its holder has committed")
+		t.Broken("whoever waited for an advisory lock does not see what its holder has committed")
 	}
 	b.do("COMMIT")
 }
@@ -322,7 +325,7 @@ func (p *postgres) locksKeys(t *trial) {
 const goneWithin = 3 * time.Second
 
 // sessionsEnd ends sessions in the middle of a transaction, from both sides.
-func (p *postgres) sessionsEnd(t *trial) {
+func (p *postgres) sessionsEnd(t *prover.Trial) {
 	const key = int64(7_205_759_403_792_702)
 	w := p.session(t)
 	w.do("CREATE TABLE {s}.ends (name text NOT NULL)")
@@ -332,7 +335,7 @@ func (p *postgres) sessionsEnd(t *trial) {
 	}{
 		{"that the server has ended", func(s session) {
 			_, err := s.attempt("SELECT pg_terminate_backend(pg_backend_pid())") // inside its own transaction, so that it ends our process even behind a pooler
-			if refusal, ok := errors.AsType[refusal](err); ok && refusal.rights {
+			if refusal, ok := errors.AsType[prover.Refusal](err); ok && refusal.Rights {
 				s.cut()
 			}
 		}},
@@ -343,29 +346,29 @@ func (p *postgres) sessionsEnd(t *trial) {
 		s.exec("SELECT pg_advisory_xact_lock($1)", key)
 		s.exec("INSERT INTO {s}.ends (name) VALUES ($1)", end.how)
 		end.do(s)
-		if !t.soon(goneWithin, func() bool { return know[bool](w, "SELECT pg_try_advisory_xact_lock($1)", key) }) {
-			t.broken("the locks of a session %s are not free after %s", end.how, goneWithin)
+		if !t.Soon(goneWithin, func() bool { return know[bool](w, "SELECT pg_try_advisory_xact_lock($1)", key) }) {
+			t.Broken("the locks of a session %s are not free after %s", end.how, goneWithin)
 		}
 		if know[int64](w, "SELECT count(*) FROM {s}.ends") > 0 {
-			t.broken("what a session %s had not committed is there", end.how)
+			t.Broken("what a session %s had not committed is there", end.how)
 		}
 	}
-	if t.before["sessions.stay"] == Limited || t.before["sessions.stay"] == Broken {
+	if t.Before["sessions.stay"] == prover.Limited || t.Before["sessions.stay"] == prover.Broken {
 		return // session locks are not used
 	}
 	s := p.session(t)
 	if !know[bool](s, "SELECT pg_try_advisory_lock($1)", key) || know[bool](w, "SELECT pg_try_advisory_lock($1)", key) {
-		t.broken("the advisory lock of a session does not exclude another one")
+		t.Broken("the advisory lock of a session does not exclude another one")
 		return
 	}
 	s.cut()
-	if !t.soon(goneWithin, func() bool { return know[bool](w, "SELECT pg_try_advisory_lock($1)", key) }) {
-		t.limited("the advisory lock of a session whose connection was cut is not free after %s", goneWithin)
+	if !t.Soon(goneWithin, func() bool { return know[bool](w, "SELECT pg_try_advisory_lock($1)", key) }) {
+		t.Limited("the advisory lock of a session whose connection was cut is not free after %s", goneWithin)
 	}
 }
 
 // uniqueWaits inserts a row that another transaction has inserted but not committed.
-func (p *postgres) uniqueWaits(t *trial) {
+func (p *postgres) uniqueWaits(t *prover.Trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.ids (id uuid PRIMARY KEY)")
 	const insert = "INSERT INTO {s}.ids (id) VALUES ($1) ON CONFLICT DO NOTHING"
@@ -379,26 +382,26 @@ func (p *postgres) uniqueWaits(t *trial) {
 		a.do("BEGIN")
 		a.exec(insert, id)
 		second := b.start(insert, id)
-		if !t.waits(second) {
-			t.broken("an insert of an id does not wait for the transaction that has inserted it before")
+		if !t.Waits(second) {
+			t.Broken("an insert of an id does not wait for the transaction that has inserted it before")
 			a.do(end.how)
 			continue
 		}
 		a.do(end.how)
-		if rows := t.result(second); rows != end.rows {
-			t.broken("after %s of the first insert of an id the second has inserted %d rows in place of %d", end.how, rows, end.rows)
+		if rows := t.Result(second); rows != end.rows {
+			t.Broken("after %s of the first insert of an id the second has inserted %d rows in place of %d", end.how, rows, end.rows)
 		}
 	}
 }
 
 // rowsLocks tries the row locks that leases depend on.
-func (p *postgres) rowsLocks(t *trial) {
+func (p *postgres) rowsLocks(t *prover.Trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.leases (id int PRIMARY KEY, epoch int NOT NULL)", "INSERT INTO {s}.leases VALUES (1, 0), (2, 0)")
 	a.do("BEGIN", "SELECT 1 FROM {s}.leases WHERE id = 1 FOR UPDATE SKIP LOCKED")
 	b.do("BEGIN")
 	if got := ask[int](b, "SELECT id FROM {s}.leases ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED"); got != 2 {
-		t.broken("FOR UPDATE SKIP LOCKED gives away a row that another transaction has locked")
+		t.Broken("FOR UPDATE SKIP LOCKED gives away a row that another transaction has locked")
 	}
 	a.do("ROLLBACK")
 	b.do("ROLLBACK")
@@ -406,30 +409,30 @@ func (p *postgres) rowsLocks(t *trial) {
 	a.do("BEGIN")
 	a.exec(set)
 	second := b.start(set)
-	if !t.waits(second) {
-		t.broken("an update of a row does not wait for the transaction that has updated it before")
+	if !t.Waits(second) {
+		t.Broken("an update of a row does not wait for the transaction that has updated it before")
 	}
 	a.do("COMMIT")
-	if rows := t.result(second); rows != 0 {
-		t.broken("of two updates that expect the same value both have changed the row")
+	if rows := t.Result(second); rows != 0 {
+		t.Broken("of two updates that expect the same value both have changed the row")
 	}
 }
 
 // readCommitted reads twice in one transaction.
-func (p *postgres) readCommitted(t *trial) {
+func (p *postgres) readCommitted(t *prover.Trial) {
 	a, b := p.session(t), p.session(t)
 	a.do("CREATE TABLE {s}.committed (name text NOT NULL)", "BEGIN ISOLATION LEVEL READ COMMITTED")
 	const count = "SELECT count(*) FROM {s}.committed"
 	know[int64](a, count)
 	b.do("INSERT INTO {s}.committed VALUES ('x')")
 	if know[int64](a, count) != 1 {
-		t.broken("at READ COMMITTED a second statement does not see what has committed since the first one")
+		t.Broken("at READ COMMITTED a second statement does not see what has committed since the first one")
 	}
 	a.do("COMMIT")
 }
 
 // batches tries batches of statements, COMMIT of a failed transaction, and savepoints.
-func (p *postgres) batches(t *trial) {
+func (p *postgres) batches(t *prover.Trial) {
 	s := p.session(t)
 	s.do("CREATE TABLE {s}.batches (id int PRIMARY KEY)", "INSERT INTO {s}.batches VALUES (1)")
 	insert := s.sql("INSERT INTO {s}.batches VALUES ($1)")
@@ -439,20 +442,20 @@ func (p *postgres) batches(t *trial) {
 	batch := &pgx.Batch{}
 	batch.Queue(insert, 2)
 	batch.Queue(insert, 1) // a duplicate
-	if err := s.conn.SendBatch(t.ctx, batch).Close(); err == nil {
-		t.broken("a batch with a statement that fails is reported as done")
+	if err := s.conn.SendBatch(t.Context(), batch).Close(); err == nil {
+		t.Broken("a batch with a statement that fails is reported as done")
 	}
 	if got := rows(); got != "1" {
-		t.broken("of a batch with a statement that fails the others have taken effect: rows %s in place of 1", got)
+		t.Broken("of a batch with a statement that fails the others have taken effect: rows %s in place of 1", got)
 	}
 	s.do("BEGIN")
 	if _, err := s.attempt(insert, 1); err == nil {
-		t.broken("an id is inserted twice")
+		t.Broken("an id is inserted twice")
 	}
-	tag, err := s.conn.Exec(t.ctx, "COMMIT")
+	tag, err := s.conn.Exec(t.Context(), "COMMIT")
 	fail.If(refused(err))
 	if tag.String() != "ROLLBACK" {
-		t.broken("COMMIT of a transaction that has failed is answered with %s in place of ROLLBACK", tag)
+		t.Broken("COMMIT of a transaction that has failed is answered with %s in place of ROLLBACK", tag)
 	}
 	s.do("BEGIN")
 	s.exec(insert, 3)
@@ -462,6 +465,6 @@ func (p *postgres) batches(t *trial) {
 	s.exec(insert, 4)
 	s.do("COMMIT")
 	if got := rows(); got != "1 3 4" {
-		t.broken("after ROLLBACK TO SAVEPOINT there are rows %s in place of 1 3 4", got)
+		t.Broken("after ROLLBACK TO SAVEPOINT there are rows %s in place of 1 3 4", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/driver"
 )
@@ -28,7 +29,7 @@ type Destination struct {
 	Look func(ctx context.Context) (broken, care []string, err error)
 }
 
-// destination is a Destination as a Server.
+// destination is a Destination as a prover.Server.
 type destination struct {
 	Destination
 
@@ -38,87 +39,87 @@ type destination struct {
 }
 
 // Sink tries a destination.
-func Sink(d Destination) Server { return &destination{Destination: d, run: unique()} }
+func Sink(d Destination) prover.Server { return &destination{Destination: d, run: prover.Unique()} }
 
-// About implements Server.
+// About implements prover.Server.
 func (d *destination) About(context.Context) string { return d.Name + ", topic " + d.Topic }
 
-// prepare implements Server.
-func (*destination) prepare(context.Context) error { return nil }
+// Prepare implements prover.Server.
+func (*destination) Prepare(context.Context) error { return nil }
 
-// clean implements Server. The topic belongs to its owner, and is not removed.
-func (*destination) clean(context.Context) error { return nil }
+// Clean implements prover.Server. The topic belongs to its owner, and is not removed.
+func (*destination) Clean(context.Context) error { return nil }
 
 var errNoShop = errors.New("leat: a destination has no workload")
 
-// shop implements Server.
-func (*destination) shop(context.Context) (shop, error) { return nil, errNoShop }
+// Shop implements prover.Server.
+func (*destination) Shop(context.Context) (prover.Shop, error) { return nil, errNoShop }
 
-// probes implements Server.
-func (d *destination) probes() []probe {
+// Probes implements prover.Server.
+func (d *destination) Probes() []prover.Probe {
 	const answers, stored = "answers", "stored"
-	return []probe{
-		{answers, "O2", nil, "see what the sink says", d.answers},
-		{"topics.missing", "O2", []string{answers}, "let nothing make topics by itself: a name with a typing error would be one more topic, that nobody reads", d.topicsMissing},
-		{"settings", "O2", []string{answers}, "see the page of the broker, docs/brokers.md", d.settings},
-		{stored, "O2 O3 O4", []string{answers}, "what is acknowledged must be there: see what stands between leat and the broker", d.stored},
-		{"order", "O5", []string{answers, stored}, "what has one key must stay in order: see what stands between leat and the broker", d.order},
-		{"contents", "O2 O6", []string{answers, stored}, "what is refused for good is set aside by relays: raise the bounds of the broker, or send less", d.contents},
+	return []prover.Probe{
+		prover.NewProbe(answers, "O2", nil, "see what the sink says", d.answers),
+		prover.NewProbe("topics.missing", "O2", []string{answers}, "let nothing make topics by itself: a name with a typing error would be one more topic, that nobody reads", d.topicsMissing),
+		prover.NewProbe("settings", "O2", []string{answers}, "see the page of the broker, docs/brokers.md", d.settings),
+		prover.NewProbe(stored, "O2 O3 O4", []string{answers}, "what is acknowledged must be there: see what stands between leat and the broker", d.stored),
+		prover.NewProbe("order", "O5", []string{answers, stored}, "what has one key must stay in order: see what stands between leat and the broker", d.order),
+		prover.NewProbe("contents", "O2 O6", []string{answers, stored}, "what is refused for good is set aside by relays: raise the bounds of the broker, or send less", d.contents),
 	}
 }
 
 // answers runs the checks of the sink, for its destination and the topic.
-func (d *destination) answers(t *trial) {
+func (d *destination) answers(t *prover.Trial) {
 	if c, ok := d.Sink.(driver.Checker); ok {
-		if err := c.Check(t.ctx); err != nil {
-			fail.Now(said("Check", err))
+		if err := c.Check(t.Context()); err != nil {
+			fail.Now(prover.Said("Check", err))
 		}
 	}
 	c, ok := d.Sink.(driver.TopicChecker)
 	if !ok {
 		return
 	}
-	there, err := c.CheckTopics(t.ctx, []string{d.Topic})
+	there, err := c.CheckTopics(t.Context(), []string{d.Topic})
 	fail.If(err)
 	if len(there) != 1 {
-		t.broken("topic %s does not take records: create it, or allow to write", d.Topic)
+		t.Broken("topic %s does not take records: create it, or allow to write", d.Topic)
 	}
 }
 
 // topicsMissing checks for a topic that does not exist. It sends a record to it unless that would create
 // it.
-func (d *destination) topicsMissing(t *trial) {
+func (d *destination) topicsMissing(t *prover.Trial) {
 	missing := d.Topic + "-missing-" + d.run
 	c, ok := d.Sink.(driver.TopicChecker)
 	if !ok {
-		t.say(CouldNotTry, "the sink does not tell which topics there are")
+		t.Say(prover.CouldNotTry, "the sink does not tell which topics there are")
 		return
 	}
-	there, err := c.CheckTopics(t.ctx, []string{missing})
+	there, err := c.CheckTopics(t.Context(), []string{missing})
 	fail.If(err)
 	if len(there) > 0 {
-		t.limited("a topic that is not there is made when something is sent to it")
+		t.Limited("a topic that is not there is made when something is sent to it")
 		return
 	}
 	r := d.record("k", "x")
 	r.Topic = missing
 	if err := d.send(t, []outbox.Record{r})[0]; err == nil {
-		t.broken("a record for a topic that is not there is acknowledged")
+		t.Broken("a record for a topic that is not there is acknowledged")
 	}
 }
 
 // settings reports what the destination returns about the topic's settings.
-func (d *destination) settings(t *trial) {
+func (d *destination) settings(t *prover.Trial) {
 	if d.Look == nil {
 		return
 	}
-	broken, care, err := d.Look(t.ctx)
+	broken, care, err := d.Look(t.Context())
 	fail.If(err)
 	for _, text := range broken {
-		t.broken("%s", text)
+		t.Broken("%s", text)
 	}
 	for _, text := range care {
-		t.limited("%s", text)
+		t.Limited("%s", text)
 	}
 }
 
@@ -137,14 +138,14 @@ func (d *destination) record(key, text string) outbox.Record {
 }
 
 // send sends records, and returns their results.
-func (d *destination) send(t *trial, records []outbox.Record) []error {
+func (d *destination) send(t *prover.Trial, records []outbox.Record) []error {
 	if d.Read != nil && !d.began {
-		_, err := d.Read(t.ctx)
+		_, err := d.Read(t.Context())
 		fail.If(err)
 		d.began = true
 	}
-	results := d.Sink.Send(t.ctx, records)
-	fail.If(t.ctx.Err())
+	results := d.Sink.Send(t.Context(), records)
+	fail.If(t.Context().Err())
 	errs := make([]error, len(records))
 	for i := range records {
 		if errs[i] = errors.New("leat: the sink has told nothing of the record"); i < len(results) {
@@ -155,14 +156,14 @@ func (d *destination) send(t *trial, records []outbox.Record) []error {
 }
 
 // arrive waits until the payloads of all records are in the topic, and returns the payloads of the topic.
-func (d *destination) arrive(t *trial, records []outbox.Record) (payloads [][]byte) {
+func (d *destination) arrive(t *prover.Trial, records []outbox.Record) (payloads [][]byte) {
 	if d.Read == nil {
-		t.say(CouldNotTry, "what is sent there cannot be read back")
+		t.Say(prover.CouldNotTry, "what is sent there cannot be read back")
 		return nil
 	}
-	t.soon(standstill/3, func() bool {
+	t.Soon(prover.Standstill/3, func() bool {
 		var err error
-		payloads, err = d.Read(t.ctx)
+		payloads, err = d.Read(t.Context())
 		fail.If(err)
 		return len(missingOf(payloads, records)) == 0
 	})
@@ -188,7 +189,7 @@ func (d *destination) pages(pages, size int) (all [][]outbox.Record) {
 	for range pages {
 		page := make([]outbox.Record, size)
 		for i := range page {
-			key := fmt.Sprintf("k%02d", rand.IntN(keys)) //nolint:gosec // any will do
+			key := fmt.Sprintf("k%02d", rand.IntN(prover.Keys)) //nolint:gosec // any will do
 			if i%10 == 9 {
 				key = ""
 			}
@@ -202,12 +203,12 @@ func (d *destination) pages(pages, size int) (all [][]outbox.Record) {
 const provePages, provePage = 5, 100
 
 // stored sends pages, and checks that every acknowledged record is in the topic exactly once.
-func (d *destination) stored(t *trial) {
+func (d *destination) stored(t *prover.Trial) {
 	var all []outbox.Record
 	for _, page := range d.pages(provePages, provePage) {
 		for i, err := range d.send(t, page) {
 			if err != nil {
-				t.broken("a record is not taken: %s", err)
+				t.Broken("a record is not taken: %s", err)
 				return
 			}
 			all = append(all, page[i])
@@ -218,7 +219,7 @@ func (d *destination) stored(t *trial) {
 		return
 	}
 	if missing := missingOf(payloads, all); len(missing) > 0 {
-		t.broken("%d of %d records are not in the topic although they were acknowledged, the first is %s", len(missing), len(all), missing[0])
+		t.Broken("%d of %d records are not in the topic although they were acknowledged, the first is %s", len(missing), len(all), missing[0])
 	}
 	copies := map[string]int{}
 	for _, p := range payloads {
@@ -229,12 +230,12 @@ func (d *destination) stored(t *trial) {
 		again += max(0, copies[string(all[i].Payload)]-1)
 	}
 	if again > 0 {
-		t.limited("%d records are there more than once although they were sent once: inboxes pass over them", again)
+		t.Limited("%d records are there more than once although they were sent once: inboxes pass over them", again)
 	}
 }
 
 // order checks that the records of each key arrive in the order in which they were sent.
-func (d *destination) order(t *trial) {
+func (d *destination) order(t *prover.Trial) {
 	var all []outbox.Record
 	for _, page := range d.pages(provePages, provePage) {
 		for i, err := range d.send(t, page) {
@@ -251,7 +252,7 @@ func (d *destination) order(t *trial) {
 			continue
 		}
 		if id < last[key] {
-			t.broken("of key %s, %s is behind %s", key, id, last[key])
+			t.Broken("of key %s, %s is behind %s", key, id, last[key])
 			return
 		}
 		last[key] = id
@@ -263,7 +264,7 @@ func (d *destination) order(t *trial) {
 const largePayload = 900_000
 
 // contents sends unusual records.
-func (d *destination) contents(t *trial) {
+func (d *destination) contents(t *prover.Trial) {
 	for what, change := range map[string]func(r *outbox.Record){
 		"with a payload of 900,000 bytes": func(r *outbox.Record) {
 			r.Payload = append(r.Payload, bytes.Repeat([]byte("x"), largePayload-len(r.Payload))...)
@@ -278,11 +279,11 @@ func (d *destination) contents(t *trial) {
 		r := d.record("k", what)
 		change(&r)
 		if err := d.send(t, []outbox.Record{r})[0]; err != nil {
-			t.limited("a record %s is refused: %s", what, err)
+			t.Limited("a record %s is refused: %s", what, err)
 			continue
 		}
 		if d.Read != nil && len(missingOf(d.arrive(t, []outbox.Record{r}), []outbox.Record{r})) > 0 {
-			t.broken("a record %s was acknowledged, and is not in the topic as it was sent", what)
+			t.Broken("a record %s was acknowledged, and is not in the topic as it was sent", what)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -77,25 +78,25 @@ func TestSink(t *testing.T) {
 		look        func(context.Context) (broken, care []string, err error)
 		unread      bool
 		probe, says string
-		want        Outcome
+		want        prover.Outcome
 	}{
 		"all holds":                   {m: &memory{}},
-		"one that refuses":            {m: &memory{check: errors.New("in a bad way")}, probe: "answers", says: "Check: in a bad way", want: Broken},
-		"a topic that is not there":   {m: &memory{absent: true}, probe: "answers", says: "does not take records", want: Broken},
-		"topics that are made":        {m: &memory{auto: true}, probe: "topics.missing", says: "is made when something is sent to it", want: Limited},
-		"acknowledged for nobody":     {m: &memory{naive: true}, probe: "topics.missing", says: "is acknowledged", want: Broken},
-		"acknowledged and not stored": {m: &memory{store: func(all, page [][]byte) [][]byte { return append(all, page[:len(page)-len(page)/50]...) }}, probe: "stored", says: "10 of 500 records are not in the topic", want: Broken},
-		"stored twice":                {m: &memory{store: func(all, page [][]byte) [][]byte { return append(append(all, page...), page[0]) }}, probe: "stored", says: "more than once", want: Limited},
-		"out of order":                {m: &memory{store: func(all, page [][]byte) [][]byte { slices.Reverse(page); return append(all, page...) }}, probe: "order", says: "is behind leat-prove-", want: Broken},
-		"large ones refused":          {m: &memory{refuse: refuse}, probe: "contents", says: "900,000 bytes is refused: leat: delivery failed (permanent): too large", want: Limited},
+		"one that refuses":            {m: &memory{check: errors.New("in a bad way")}, probe: "answers", says: "Check: in a bad way", want: prover.Broken},
+		"a topic that is not there":   {m: &memory{absent: true}, probe: "answers", says: "does not take records", want: prover.Broken},
+		"topics that are made":        {m: &memory{auto: true}, probe: "topics.missing", says: "is made when something is sent to it", want: prover.Limited},
+		"acknowledged for nobody":     {m: &memory{naive: true}, probe: "topics.missing", says: "is acknowledged", want: prover.Broken},
+		"acknowledged and not stored": {m: &memory{store: func(all, page [][]byte) [][]byte { return append(all, page[:len(page)-len(page)/50]...) }}, probe: "stored", says: "10 of 500 records are not in the topic", want: prover.Broken},
+		"stored twice":                {m: &memory{store: func(all, page [][]byte) [][]byte { return append(append(all, page...), page[0]) }}, probe: "stored", says: "more than once", want: prover.Limited},
+		"out of order":                {m: &memory{store: func(all, page [][]byte) [][]byte { slices.Reverse(page); return append(all, page...) }}, probe: "order", says: "is behind leat-prove-", want: prover.Broken},
+		"large ones refused":          {m: &memory{refuse: refuse}, probe: "contents", says: "900,000 bytes is refused: leat: delivery failed (permanent): too large", want: prover.Limited},
 		"contents that change": {m: &memory{store: func(all, page [][]byte) [][]byte {
 			return append(all, []byte(strings.ToValidUTF8(string(slices.Concat(page...)), "?")))
-		}}, probe: "contents", says: "bytes that are not text was acknowledged, and is not in the topic as it was sent", want: Broken},
-		"settings that lose":               {m: &memory{}, look: func(context.Context) (broken, care []string, err error) { return []string{"in memory"}, nil, nil }, probe: "settings", says: "in memory", want: Broken},
-		"settings that ask for care":       {m: &memory{}, look: func(context.Context) (broken, care []string, err error) { return nil, []string{"one replica"}, nil }, probe: "settings", says: "one replica", want: Limited},
-		"settings that nobody tells":       {m: &memory{}, look: func(context.Context) (broken, care []string, err error) { return nil, nil, errors.ErrUnsupported }, probe: "settings", says: "unsupported", want: CouldNotTry},
-		"what cannot be read back":         {m: &memory{}, unread: true, probe: "stored", says: "cannot be read back", want: CouldNotTry},
-		"what cannot be read, and refuses": {m: &memory{refuse: refuse}, unread: true, probe: "contents", says: "delivery failed (permanent): too large", want: Limited},
+		}}, probe: "contents", says: "bytes that are not text was acknowledged, and is not in the topic as it was sent", want: prover.Broken},
+		"settings that lose":               {m: &memory{}, look: func(context.Context) (broken, care []string, err error) { return []string{"in memory"}, nil, nil }, probe: "settings", says: "in memory", want: prover.Broken},
+		"settings that ask for care":       {m: &memory{}, look: func(context.Context) (broken, care []string, err error) { return nil, []string{"one replica"}, nil }, probe: "settings", says: "one replica", want: prover.Limited},
+		"settings that nobody tells":       {m: &memory{}, look: func(context.Context) (broken, care []string, err error) { return nil, nil, errors.ErrUnsupported }, probe: "settings", says: "unsupported", want: prover.CouldNotTry},
+		"what cannot be read back":         {m: &memory{}, unread: true, probe: "stored", says: "cannot be read back", want: prover.CouldNotTry},
+		"what cannot be read, and refuses": {m: &memory{refuse: refuse}, unread: true, probe: "contents", says: "delivery failed (permanent): too large", want: prover.Limited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,13 +104,11 @@ func TestSink(t *testing.T) {
 			if c.unread {
 				d.Read = nil
 			}
-			o := options(func(Finding) error { return nil })
-			o.Only = c.probe
-			found, err := Run(t.Context(), Sink(d), o)
+			found, err := prover.Run(t.Context(), Sink(d), options(c.probe, 0))
 			require.NoError(t, err)
 			if c.probe == "" {
 				require.Len(t, found, 6)
-				require.Equal(t, OK, Worst(found), "%q", found)
+				require.Equal(t, prover.OK, prover.Worst(found), "%q", found)
 				return
 			}
 			require.Equal(t, c.want, found[0].Outcome, "%q", found[0].Details)

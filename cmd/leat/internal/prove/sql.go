@@ -15,6 +15,7 @@ import (
 	"github.com/leat-go/leat/inbox/sqlinbox"
 	"github.com/leat-go/leat/internal/fail"
 	"github.com/leat-go/leat/internal/history"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/admin"
 	"github.com/leat-go/leat/outbox/driver"
@@ -26,11 +27,11 @@ type sqlPlace struct {
 	dialect outbox.Dialect
 	name    string
 	// open opens the database. If it leads to a server, its connections are added to the wires.
-	open func(w *wires) (*sql.DB, error)
+	open func(w *prover.Wires) (*sql.DB, error)
 }
 
 // pool returns a pool whose number of connections is bounded by most.
-func (p *sqlPlace) pool(w *wires, most int) (*sql.DB, error) {
+func (p *sqlPlace) pool(w *prover.Wires, most int) (*sql.DB, error) {
 	db, err := p.open(w)
 	if err == nil {
 		db.SetMaxOpenConns(most)
@@ -53,7 +54,7 @@ func (p *sqlPlace) number() string {
 
 // sqlSession is a connection of a probe. Its methods end the probe if they fail.
 type sqlSession struct {
-	t     *trial
+	t     *prover.Trial
 	place *sqlPlace
 	conn  *sql.Conn
 	cut   func() // cuts the connection on this side
@@ -61,25 +62,25 @@ type sqlSession struct {
 }
 
 // session opens a connection that lasts for the probe.
-func (p *sqlPlace) session(t *trial) sqlSession {
-	var mine wires
+func (p *sqlPlace) session(t *prover.Trial) sqlSession {
+	var mine prover.Wires
 	db, err := p.pool(&mine, 1)
 	fail.If(err)
-	cut := func() { mine.cutAll(true) }
+	cut := func() { mine.CutAll(true) }
 	end := func() {
 		cut()
 		_ = db.Close()
 	}
-	t.later(end)
-	conn, err := db.Conn(t.ctx)
+	t.Later(end)
+	conn, err := db.Conn(t.Context())
 	fail.If(refused(err))
-	t.later(func() { _ = conn.Close() })
+	t.Later(func() { _ = conn.Close() })
 	return sqlSession{t, p, conn, cut, end}
 }
 
 // attempt runs a statement, and returns the number of its rows.
 func (s sqlSession) attempt(sql string, args ...any) (int64, error) {
-	result, err := s.conn.ExecContext(s.t.ctx, s.place.sql(sql), args...)
+	result, err := s.conn.ExecContext(s.t.Context(), s.place.sql(sql), args...)
 	if err != nil {
 		return 0, refused(err)
 	}
@@ -100,13 +101,13 @@ func (s sqlSession) exec(sql string, args ...any) int64 {
 }
 
 // start runs a statement that may wait, and sends its result when it has ended.
-func (s sqlSession) start(sql string, args ...any) <-chan ended {
-	return s.t.start(func() (int64, error) { return s.attempt(sql, args...) })
+func (s sqlSession) start(sql string, args ...any) <-chan prover.Ended {
+	return s.t.Start(func() (int64, error) { return s.attempt(sql, args...) })
 }
 
 // look returns the single value of a query. value does the same, and ends the probe if there is none.
 func look[T any](s sqlSession, sql string, args ...any) (value T, err error) {
-	err = s.conn.QueryRowContext(s.t.ctx, s.place.sql(sql), args...).Scan(&value)
+	err = s.conn.QueryRowContext(s.t.Context(), s.place.sql(sql), args...).Scan(&value)
 	return value, refused(err)
 }
 
@@ -122,49 +123,50 @@ func (p *sqlPlace) outbox(db *sql.DB, table string) (*sqloutbox.Outbox, error) {
 
 func (p *sqlPlace) inbox(db *sql.DB, table string) (*sqlinbox.Inbox, error) {
 	cfg := sqlinbox.Config{Table: p.name + "_" + table}
-	cfg.Logger, cfg.BusyDelay = slog.New(slog.DiscardHandler), between
-	return sqlinbox.New(db, p.dialect, consumerName, cfg)
+	cfg.Logger, cfg.BusyDelay = slog.New(slog.DiscardHandler), prover.Between
+	return sqlinbox.New(db, p.dialect, prover.Consumer, cfg)
 }
 
 // trialPool returns a pool for a probe.
-func (p *sqlPlace) trialPool(t *trial) *sql.DB {
-	var mine wires
-	db, err := p.pool(&mine, poolSize)
+func (p *sqlPlace) trialPool(t *prover.Trial) *sql.DB {
+	var mine prover.Wires
+	db, err := p.pool(&mine, prover.PoolSize)
 	fail.If(err)
-	t.later(func() {
-		mine.cutAll(true)
+	t.Later(func() {
+		mine.CutAll(true)
 		_ = db.Close()
 	})
 	return db
 }
 
 // claimOnce claims the same ids in several sessions at the same time.
-func (p *sqlPlace) claimOnce(t *trial) {
+func (p *sqlPlace) claimOnce(t *prover.Trial) {
 	db := p.trialPool(t)
 	s := p.session(t)
 	s.do("CREATE TABLE {s}_claimed (number " + p.number() + ", id VARCHAR(40) NOT NULL)")
 	in, err := p.inbox(db, "claims")
 	fail.If(err)
-	fail.If(said("Migrate", in.Migrate(t.ctx)))
-	claimOnce(t, func(msg *message.Message) (inbox.Outcome, error) {
-		return in.Process(t.ctx, msg, func(ctx context.Context) error {
+	fail.If(prover.Said("Migrate", in.Migrate(t.Context())))
+	prover.ClaimOnce(t, func(msg *message.Message) (inbox.Outcome, error) {
+		outcome, err := in.Process(t.Context(), msg, func(ctx context.Context) error {
 			_, err := sqlinbox.Tx(ctx).ExecContext(ctx, p.sql("INSERT INTO {s}_claimed (id) VALUES (?)"), msg.UUID)
 			return err
 		})
+		return outcome, refused(err)
 	}, func() (rows, ids int) {
 		return value[int](s, "SELECT COUNT(*) FROM {s}_claimed"), value[int](s, "SELECT COUNT(DISTINCT id) FROM {s}_claimed")
 	})
 }
 
 // leatCheck runs leat's own checks of the database, and sends one message.
-func (p *sqlPlace) leatCheck(t *trial) {
+func (p *sqlPlace) leatCheck(t *prover.Trial) {
 	ob, err := p.outbox(p.trialPool(t), "checked")
 	fail.If(err)
-	fail.If(said("Migrate", ob.Migrate(t.ctx)))
+	fail.If(prover.Said("Migrate", ob.Migrate(t.Context())))
 	source, err := ob.Source(sqloutbox.SourceConfig{})
 	fail.If(err)
-	leatCheck(t, source, func(m outbox.Message) error {
-		return ob.InTx(t.ctx, func(ctx context.Context, tx *sql.Tx) error { return ob.Enqueue(ctx, tx, m) })
+	prover.LeatCheck(t, source, func(m outbox.Message) error {
+		return ob.InTx(t.Context(), func(ctx context.Context, tx *sql.Tx) error { return ob.Enqueue(ctx, tx, m) })
 	})
 }
 
@@ -176,18 +178,18 @@ type sqlShop struct {
 	in    *sqlinbox.Inbox
 	db    *sql.DB
 	began time.Time
-	wires wires
+	wires prover.Wires
 }
 
-// shop implements Server.
-func (p *sqlPlace) shop(ctx context.Context) (shop, error) {
+// Shop implements prover.Server.
+func (p *sqlPlace) Shop(ctx context.Context) (prover.Shop, error) {
 	s := &sqlShop{sqlPlace: p, began: time.Now()}
 	var err error
-	if s.db, err = p.pool(&s.wires, poolSize); err != nil {
+	if s.db, err = p.pool(&s.wires, prover.PoolSize); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(ctx); err != nil {
-		s.end()
+		s.End()
 		return nil, err
 	}
 	return s, nil
@@ -208,7 +210,7 @@ func (s *sqlShop) prepare(ctx context.Context) (err error) {
 		"CREATE TABLE {s}_ledger (id VARCHAR(100) NOT NULL PRIMARY KEY, name VARCHAR(40) NOT NULL, version BIGINT NOT NULL)",
 		"CREATE TABLE {s}_effects (number " + s.number() + ", id VARCHAR(100) NOT NULL, name VARCHAR(40) NOT NULL)",
 	}
-	for n := range keys {
+	for n := range prover.Keys {
 		statements = append(statements, fmt.Sprintf("INSERT INTO {s}_keys VALUES ('k%02d', 0)", n))
 	}
 	for _, sql := range statements {
@@ -221,8 +223,8 @@ func (s *sqlShop) prepare(ctx context.Context) (err error) {
 
 var errRolledBack = errors.New("leat: rolled back")
 
-// produce implements shop. It draws the number after enqueueing the message, since leat must order the key.
-func (s *sqlShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
+// Produce implements prover.Shop. It draws the number after enqueueing the message, since leat must order the key.
+func (s *sqlShop) Produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) (history.Type, error) {
 	err := s.ob.InTx(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := s.ob.Enqueue(ctx, tx, m); err != nil {
 			return err
@@ -244,24 +246,24 @@ func (s *sqlShop) produce(ctx context.Context, m outbox.Message, hold func(versi
 	})
 	switch {
 	case err == nil:
-		return settled{history.Committed, nil}
+		return history.Committed, nil
 	case errors.Is(err, outbox.ErrCommitUnknown):
-		return settled{history.Unknown, err}
+		return history.Unknown, err
 	case errors.Is(err, errRolledBack):
-		return settled{history.Aborted, nil}
+		return history.Aborted, nil
 	default:
-		return settled{history.Aborted, err}
+		return history.Aborted, err
 	}
 }
 
-// source implements shop.
-func (s *sqlShop) source(_ context.Context, w *wires) (driver.Source, func(), error) {
-	db, err := s.pool(w, poolSize)
+// Source implements prover.Shop.
+func (s *sqlShop) Source(_ context.Context, w *prover.Wires) (driver.Source, func(), error) {
+	db, err := s.pool(w, prover.PoolSize)
 	if err != nil {
 		return nil, nil, err
 	}
 	end := func() {
-		w.cutAll(true)
+		w.CutAll(true)
 		_ = db.Close()
 	}
 	ob, err := s.outbox(db, "outbox")
@@ -273,8 +275,8 @@ func (s *sqlShop) source(_ context.Context, w *wires) (driver.Source, func(), er
 	return source, end, err
 }
 
-// consume implements shop.
-func (s *sqlShop) consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error) {
+// Consume implements prover.Shop.
+func (s *sqlShop) Consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error) {
 	return s.in.Process(ctx, msg, func(ctx context.Context) error {
 		_, err := sqlinbox.Tx(ctx).ExecContext(ctx, s.sql("INSERT INTO {s}_effects (id, name) VALUES (?, ?)"), msg.UUID, msg.Metadata.Get("key"))
 		return err
@@ -284,12 +286,12 @@ func (s *sqlShop) consume(ctx context.Context, msg *message.Message) (inbox.Outc
 // forget closes idle connections: some were cut, which the pool has not noticed.
 func (s *sqlShop) forget() {
 	s.db.SetMaxIdleConns(-1)
-	s.db.SetMaxIdleConns(poolSize)
+	s.db.SetMaxIdleConns(prover.PoolSize)
 }
 
-// truth implements shop. It reads in a transaction that has written: a splitter does not send it to a
+// Truth implements prover.Shop. It reads in a transaction that has written: a splitter does not send it to a
 // replica.
-func (s *sqlShop) truth(ctx context.Context) (all truth, err error) {
+func (s *sqlShop) Truth(ctx context.Context) (all prover.Truth, err error) {
 	s.forget()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -301,19 +303,19 @@ func (s *sqlShop) truth(ctx context.Context) (all truth, err error) {
 	}
 	for _, table := range []struct {
 		sql  string
-		into *[]row
-		of   func(r *row) *int64
+		into *[]prover.Row
+		of   func(r *prover.Row) *int64
 	}{
-		{"SELECT id, name, version FROM {s}_ledger", &all.ledger, func(r *row) *int64 { return &r.version }},
-		{"SELECT id, name, number FROM {s}_effects", &all.effects, func(r *row) *int64 { return &r.number }},
+		{"SELECT id, name, version FROM {s}_ledger", &all.Ledger, func(r *prover.Row) *int64 { return &r.Version }},
+		{"SELECT id, name, number FROM {s}_effects", &all.Effects, func(r *prover.Row) *int64 { return &r.Number }},
 	} {
 		rows, err := tx.QueryContext(ctx, s.sql(table.sql))
 		if err != nil {
 			return all, err
 		}
 		for rows.Next() {
-			var r row
-			if err := rows.Scan(&r.id, &r.key, table.of(&r)); err != nil {
+			var r prover.Row
+			if err := rows.Scan(&r.ID, &r.Key, table.of(&r)); err != nil {
 				return all, errors.Join(err, rows.Close()) //nolint:sqlclosecheck // one query at a time
 			}
 			*table.into = append(*table.into, r)
@@ -325,12 +327,12 @@ func (s *sqlShop) truth(ctx context.Context) (all truth, err error) {
 	return all, nil
 }
 
-// waiting implements shop. It returns messages that no relay has read yet, and held ones; if a relay has
+// Waiting implements prover.Shop. It returns messages that no relay has read yet, and held ones; if a relay has
 // never begun, it returns all.
-func (s *sqlShop) waiting(ctx context.Context, ids []string) (waiting []string, err error) {
+func (s *sqlShop) Waiting(ctx context.Context, ids []string) (waiting []string, err error) {
 	s.forget()
 	for _, id := range ids {
-		trace, err := s.ob.Admin().Trace(ctx, admin.TraceQuery{ID: id, Since: s.began.Add(-staleAfter)})
+		trace, err := s.ob.Admin().Trace(ctx, admin.TraceQuery{ID: id, Since: s.began.Add(-prover.StaleAfter)})
 		if err != nil {
 			return nil, err
 		}
@@ -343,11 +345,11 @@ func (s *sqlShop) waiting(ctx context.Context, ids []string) (waiting []string, 
 	return waiting, nil
 }
 
-// cutOne implements shop.
-func (s *sqlShop) cutOne() bool { return s.wires.cutOne() }
+// CutOne implements prover.Shop.
+func (s *sqlShop) CutOne() bool { return s.wires.CutOne() }
 
-// end implements shop.
-func (s *sqlShop) end() {
-	s.wires.cutAll(true)
+// End implements prover.Shop.
+func (s *sqlShop) End() {
+	s.wires.CutAll(true)
 	_ = s.db.Close()
 }

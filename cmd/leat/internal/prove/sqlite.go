@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/leat-go/leat/internal/fail"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/internal/sqldialect"
 	"github.com/leat-go/leat/outbox"
 )
@@ -41,17 +42,17 @@ type liteServer struct {
 }
 
 // SQLite tries SQLite in the directory of the file. second starts a process that runs [Hold] on a file.
-func SQLite(db SQLFile, second func(ctx context.Context, file string) *exec.Cmd) Server {
+func SQLite(db SQLFile, second func(ctx context.Context, file string) *exec.Cmd) prover.Server {
 	s := &liteServer{db: db, second: second, mounts: func() string {
 		text, _ := os.ReadFile("/proc/self/mountinfo") // which other systems lack
 		return string(text)
 	}}
 	s.dialect, s.name = outbox.SQLite, "prove"
-	s.open = func(*wires) (*sql.DB, error) { return db.Beside(s.file) }
+	s.open = func(*prover.Wires) (*sql.DB, error) { return db.Beside(s.file) }
 	return s
 }
 
-// About implements Server.
+// About implements prover.Server.
 func (s *liteServer) About(ctx context.Context) string {
 	about := "unknown"
 	dir, err := os.MkdirTemp("", "leat-prove-*")
@@ -66,10 +67,10 @@ func (s *liteServer) About(ctx context.Context) string {
 	return about
 }
 
-var scratchFile = regexp.MustCompile(`^(` + prefix + `[0-9]+_[0-9a-f]{8})\.db(-.*)?$`)
+var scratchFile = regexp.MustCompile(`^(` + prover.Prefix + `[0-9]+_[0-9a-f]{8})\.db(-.*)?$`)
 
-// prepare implements Server.
-func (s *liteServer) prepare(ctx context.Context) error {
+// Prepare implements prover.Server.
+func (s *liteServer) Prepare(ctx context.Context) error {
 	dir, err := filepath.Abs(filepath.Dir(s.db.Path()))
 	if err != nil {
 		return err
@@ -80,10 +81,10 @@ func (s *liteServer) prepare(ctx context.Context) error {
 	now := time.Now().Unix()
 	_ = removeFrom(dir, func(name string) bool { // files without the right to remove them stay
 		parts := scratchFile.FindStringSubmatch(name)
-		return parts != nil && stale(parts[1], now)
+		return parts != nil && prover.Stale(parts[1], now)
 	})
-	s.file = filepath.Join(dir, fmt.Sprintf("%s%d_%s.db", prefix, now, unique()))
-	var none wires
+	s.file = filepath.Join(dir, fmt.Sprintf("%s%d_%s.db", prover.Prefix, now, prover.Unique()))
+	var none prover.Wires
 	db, err := s.pool(&none, 1)
 	if err != nil {
 		return err
@@ -94,8 +95,8 @@ func (s *liteServer) prepare(ctx context.Context) error {
 	return nil
 }
 
-// clean implements Server.
-func (s *liteServer) clean(context.Context) error {
+// Clean implements prover.Server.
+func (s *liteServer) Clean(context.Context) error {
 	if s.file == "" {
 		return nil
 	}
@@ -124,31 +125,31 @@ func removeFrom(dir string, which func(name string) bool) error {
 	return errors.Join(errs...)
 }
 
-// probes implements Server.
-func (s *liteServer) probes() []probe {
+// Probes implements prover.Server.
+func (s *liteServer) Probes() []prover.Probe {
 	locks, reopen := "processes.exclude", "log.reopens"
 	const disk = "keep the file on a local disk of this machine, on ext4, XFS, APFS or NTFS"
 	const engine = "this SQLite does not work as leat needs it: see its version and how it was built"
-	return []probe{
-		{"file.local", "O5 I3 I5", nil, disk, s.fileLocal},
-		{locks, "O2 O5 I3 I5", nil, disk, s.processesExclude},
-		{"processes.killed", "O1 O14 I2 I4 I5", []string{locks}, disk, s.processesKilled},
-		{reopen, "O1 O3 I3", nil, disk, s.logReopens},
-		{"sequence", "O2 O5 O12", nil, engine, s.sequence},
-		{"savepoints", "O1 I2", nil, engine, s.savepoints},
-		{"durability", "O3 I3", nil, "set PRAGMA synchronous = FULL on each connection", s.durability},
-		{"claim.once", "I1 I3 I5", []string{locks, "durability"}, engine, s.claimOnce},
-		{"leat.check", "O2 O3 O12", []string{locks, reopen, "durability"}, "see what Migrate, Check and a relay say", s.leatCheck},
+	return []prover.Probe{
+		prover.NewProbe("file.local", "O5 I3 I5", nil, disk, s.fileLocal),
+		prover.NewProbe(locks, "O2 O5 I3 I5", nil, disk, s.processesExclude),
+		prover.NewProbe("processes.killed", "O1 O14 I2 I4 I5", []string{locks}, disk, s.processesKilled),
+		prover.NewProbe(reopen, "O1 O3 I3", nil, disk, s.logReopens),
+		prover.NewProbe("sequence", "O2 O5 O12", nil, engine, s.sequence),
+		prover.NewProbe("savepoints", "O1 I2", nil, engine, s.savepoints),
+		prover.NewProbe("durability", "O3 I3", nil, "set PRAGMA synchronous = FULL on each connection", s.durability),
+		prover.NewProbe("claim.once", "I1 I3 I5", []string{locks, "durability"}, engine, s.claimOnce),
+		prover.NewProbe("leat.check", "O2 O3 O12", []string{locks, reopen, "durability"}, "see what Migrate, Check and a relay say", s.leatCheck),
 	}
 }
 
 // fileLocal checks that the file is on a local disk. Over a network, locks of two machines do not exclude
 // each other, and a write-ahead log needs memory that all processes share.
-func (s *liteServer) fileLocal(t *trial) {
+func (s *liteServer) fileLocal(t *prover.Trial) {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(s.file))
 	fail.If(err)
 	if kind := networkKind(s.mounts(), dir); kind != "" {
-		t.broken("the file is on a file system of another machine (%s): SQLite's write-ahead log does not work there", kind)
+		t.Broken("the file is on a file system of another machine (%s): SQLite's write-ahead log does not work there", kind)
 	}
 }
 
@@ -221,8 +222,8 @@ func Hold(ctx context.Context, db *sql.DB, in io.Reader, out io.Writer) error {
 }
 
 // hold starts a second process, and returns when it has the lock.
-func (s *liteServer) hold(t *trial) *holder {
-	h := &holder{cmd: s.second(t.ctx, s.file)}
+func (s *liteServer) hold(t *prover.Trial) *holder {
+	h := &holder{cmd: s.second(t.Context(), s.file)}
 	var err error
 	h.in, err = h.cmd.StdinPipe()
 	fail.If(err)
@@ -230,7 +231,7 @@ func (s *liteServer) hold(t *trial) *holder {
 	fail.If(err)
 	h.says = bufio.NewReader(out)
 	fail.If(h.cmd.Start())
-	t.later(func() {
+	t.Later(func() {
 		_ = h.cmd.Process.Kill()
 		_ = h.cmd.Wait()
 	})
@@ -248,7 +249,7 @@ func (h *holder) hears(want string) {
 }
 
 // held creates the table of the second process, and returns a session that does not wait for locks.
-func (s *liteServer) held(t *trial) sqlSession {
+func (s *liteServer) held(t *prover.Trial) sqlSession {
 	a := s.session(t)
 	a.do(heldTable, "DELETE FROM {s}_held", "PRAGMA busy_timeout = 0")
 	return a
@@ -267,60 +268,60 @@ func mayWrite(s sqlSession) bool {
 }
 
 // processesExclude checks that a second process that holds the lock of the file excludes this one.
-func (s *liteServer) processesExclude(t *trial) {
+func (s *liteServer) processesExclude(t *prover.Trial) {
 	a := s.held(t)
 	second := s.hold(t)
 	if mayWrite(a) {
-		t.broken("two processes have the lock of the file at the same time")
+		t.Broken("two processes have the lock of the file at the same time")
 		return
 	}
 	const count = "SELECT COUNT(*) FROM {s}_held"
 	if value[int64](a, count) != 0 {
-		t.broken("what another process has not committed is seen")
+		t.Broken("what another process has not committed is seen")
 	}
 	_, err := fmt.Fprintln(second.in, asksCommit)
 	fail.If(err)
 	second.hears(saysCommitted)
 	if value[int64](a, count) != 1 {
-		t.broken("what another process has committed is not seen")
+		t.Broken("what another process has committed is not seen")
 	}
 	if !mayWrite(a) {
-		t.broken("the lock of the file is not free after COMMIT of another process")
+		t.Broken("the lock of the file is not free after COMMIT of another process")
 	}
 }
 
 // processesKilled kills a process in the middle of a transaction.
-func (s *liteServer) processesKilled(t *trial) {
+func (s *liteServer) processesKilled(t *prover.Trial) {
 	a := s.held(t)
 	second := s.hold(t)
 	fail.If(second.cmd.Process.Kill())
-	if !t.soon(goneWithin, func() bool { return mayWrite(a) }) {
-		t.broken("the lock of a process that was killed is not free after %s", goneWithin)
+	if !t.Soon(goneWithin, func() bool { return mayWrite(a) }) {
+		t.Broken("the lock of a process that was killed is not free after %s", goneWithin)
 	}
 	if value[int64](a, "SELECT COUNT(*) FROM {s}_held") != 0 {
-		t.broken("what a process that was killed had not committed is there")
+		t.Broken("what a process that was killed had not committed is there")
 	}
 	if got := value[string](a, "PRAGMA integrity_check"); got != "ok" {
-		t.broken("after a process was killed the file is damaged: %s", got)
+		t.Broken("after a process was killed the file is damaged: %s", got)
 	}
 }
 
 // logReopens checks that committed rows exist after the file is opened again.
-func (s *liteServer) logReopens(t *trial) {
+func (s *liteServer) logReopens(t *prover.Trial) {
 	a := s.session(t)
 	if mode := value[string](a, "PRAGMA journal_mode"); mode != "wal" {
-		t.broken("the file has no write-ahead log, which was asked for, but journal_mode %s", mode)
+		t.Broken("the file has no write-ahead log, which was asked for, but journal_mode %s", mode)
 	}
 	a.do("CREATE TABLE {s}_log (name TEXT NOT NULL)", "INSERT INTO {s}_log VALUES ('x')")
 	fail.If(a.conn.Close())
 	a.end()
 	if n, err := look[int64](s.session(t), "SELECT COUNT(*) FROM {s}_log"); err != nil || n != 1 {
-		t.broken("what was committed is not there when the file is opened again")
+		t.Broken("what was committed is not there when the file is opened again")
 	}
 }
 
 // sequence checks the numbers of the log.
-func (s *liteServer) sequence(t *trial) {
+func (s *liteServer) sequence(t *prover.Trial) {
 	a, b := s.session(t), s.session(t)
 	a.do("CREATE TABLE {s}_numbers (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL)")
 	last := int64(0)
@@ -328,7 +329,7 @@ func (s *liteServer) sequence(t *trial) {
 		at := []sqlSession{a, b}[i%2]
 		next := value[int64](at, "INSERT INTO {s}_numbers (name) VALUES ('x') RETURNING seq")
 		if next <= last {
-			t.broken("numbers do not ascend, or one is given out again after its row was deleted: %d after %d", next, last)
+			t.Broken("numbers do not ascend, or one is given out again after its row was deleted: %d after %d", next, last)
 			return
 		}
 		last = next
@@ -337,12 +338,12 @@ func (s *liteServer) sequence(t *trial) {
 }
 
 // savepoints tries transactions that roll back to a savepoint.
-func (s *liteServer) savepoints(t *trial) {
+func (s *liteServer) savepoints(t *prover.Trial) {
 	a, b := s.session(t), s.session(t)
 	a.do("CREATE TABLE {s}_steps (name TEXT NOT NULL)", "BEGIN IMMEDIATE", "INSERT INTO {s}_steps VALUES ('kept')", "SAVEPOINT one",
 		"INSERT INTO {s}_steps VALUES ('undone')", "ROLLBACK TO SAVEPOINT one", "COMMIT")
 	if got := value[string](b, "SELECT COALESCE(group_concat(name), '') FROM {s}_steps"); got != "kept" {
-		t.broken("after ROLLBACK TO SAVEPOINT there is %q in place of %q", got, "kept")
+		t.Broken("after ROLLBACK TO SAVEPOINT there is %q in place of %q", got, "kept")
 	}
 }
 
@@ -350,10 +351,10 @@ func (s *liteServer) savepoints(t *trial) {
 const quickCommit = 100 * time.Microsecond
 
 // durability checks the settings that decide if a commit is on disk, and how long a commit takes.
-func (s *liteServer) durability(t *trial) {
+func (s *liteServer) durability(t *prover.Trial) {
 	a := s.session(t)
 	if v := value[int64](a, "PRAGMA synchronous"); v < 2 {
-		t.broken("synchronous is %d, below FULL: a commit is answered before it is on the disk; relays and inboxes refuse", v)
+		t.Broken("synchronous is %d, below FULL: a commit is answered before it is on the disk; relays and inboxes refuse", v)
 	}
 	a.do("CREATE TABLE {s}_synced (name TEXT NOT NULL)")
 	const commits = 20
@@ -362,9 +363,9 @@ func (s *liteServer) durability(t *trial) {
 		a.do("INSERT INTO {s}_synced VALUES ('x')")
 	}
 	if each := time.Since(began) / commits; each < quickCommit {
-		t.limited("a commit takes %s, in which no disk has written anything: a crash of the machine may lose what was committed", each.Round(time.Microsecond))
-		if t.finding.Outcome == Limited {
-			t.finding.Advice = "ask what survives a crash of the machine: memory and disks of virtual machines may say that they have written, and have not"
+		t.Limited("a commit takes %s, in which no disk has written anything: a crash of the machine may lose what was committed", each.Round(time.Microsecond))
+		if t.Finding.Outcome == prover.Limited {
+			t.Finding.Advice = "ask what survives a crash of the machine: memory and disks of virtual machines may say that they have written, and have not"
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"modernc.org/sqlite"
+
+	"github.com/leat-go/leat/internal/prover"
 )
 
 // testFile is a file of SQLite whose statements are changed on their way: another SQLite, which lacks something.
@@ -31,7 +33,7 @@ func (f testFile) Path() string { return f.path }
 
 func (f testFile) Beside(path string) (*sql.DB, error) {
 	if f.elsewhere != "" {
-		path = filepath.Join(f.elsewhere, unique()+".db")
+		path = filepath.Join(f.elsewhere, prover.Unique()+".db")
 	}
 	mode := "WAL"
 	if f.mode != "" {
@@ -91,17 +93,15 @@ func onFile(t *testing.T, f testFile) *liteServer {
 }
 
 // findings runs the probes that match, and looks whether the directory is empty then.
-func findings(t *testing.T, s *liteServer, only string, workload time.Duration) map[string]Finding {
+func findings(t *testing.T, s *liteServer, only string, workload time.Duration) map[string]prover.Finding {
 	t.Helper()
-	o := options(func(Finding) error { return nil })
-	o.Only, o.Workload = only, workload
-	found, err := Run(t.Context(), s, o)
+	found, err := prover.Run(t.Context(), s, options(only, workload))
 	require.NoError(t, err)
-	by := map[string]Finding{}
+	by := map[string]prover.Finding{}
 	for _, f := range found {
 		by[f.Probe] = f
 	}
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(s.db.Path()), prefix+"*"))
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(s.db.Path()), prover.Prefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 	return by
@@ -116,10 +116,10 @@ func TestSQLite_Holds(t *testing.T) {
 	require.Len(t, found, 10)
 	for name, f := range found {
 		if name == "durability" { // directories of tests may be in memory
-			require.NotEqual(t, Broken, f.Outcome)
+			require.NotEqual(t, prover.Broken, f.Outcome)
 			continue
 		}
-		require.Equal(t, OK, f.Outcome, "%s: %q", name, f.Details)
+		require.Equal(t, prover.OK, f.Outcome, "%s: %q", name, f.Details)
 	}
 	require.Contains(t, found["workload"].Details[1], "0 lost, 0 doubled, 0 out of order, 0 invented")
 	require.NoFileExists(t, s.db.Path())
@@ -162,7 +162,7 @@ func TestSQLite_Controls(t *testing.T) {
 				s.mounts = func() string { return control.mounts }
 			}
 			f := findings(t, s, control.probe, 0)[control.probe]
-			require.Equal(t, Broken, f.Outcome, "%q", f.Details)
+			require.Equal(t, prover.Broken, f.Outcome, "%q", f.Details)
 			require.Contains(t, strings.Join(f.Details, "\n"), control.says)
 			require.NotEmpty(t, f.Advice)
 		})
@@ -195,7 +195,7 @@ func TestSQLite_Sweeps(t *testing.T) {
 	file(2*time.Hour, "_0a1b2c3d.db-wal")
 	file(2*time.Hour, "_0a1b2c3d.db-leat-0123456789abcdef")
 	young, others := file(time.Minute, "_0a1b2c3d.db"), file(2*time.Hour, "_ours.db")
-	_, err := Run(t.Context(), s, Options{Only: "savepoints", Around: func(_ string, do func() error) error { return do() }, Tell: func(Finding) error { return nil }})
+	_, err := prover.Run(t.Context(), s, options("savepoints", 0))
 	require.NoError(t, err)
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)

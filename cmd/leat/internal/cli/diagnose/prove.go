@@ -3,13 +3,11 @@ package diagnose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path"
-	"strings"
 	"syscall"
 	"time"
 
@@ -23,6 +21,7 @@ import (
 	"github.com/leat-go/leat/cmd/leat/internal/settings"
 	"github.com/leat-go/leat/cmd/leat/internal/show"
 	"github.com/leat-go/leat/cmd/leat/internal/sink"
+	"github.com/leat-go/leat/internal/prover"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -33,13 +32,6 @@ type Prove struct {
 	To       string       `placeholder:"TOPIC" help:"Try the destination of --sink or --brokers instead, with a topic for nothing else: records stay in it."`
 	command.Destination
 	Hold bool `hidden:"" help:"Be the second process that holds the lock of a file of SQLite."`
-}
-
-// proof is the JSON of all findings.
-type proof struct {
-	Server   string          `json:"server"`
-	Outcome  prove.Outcome   `json:"outcome"`
-	Findings []prove.Finding `json:"findings"`
 }
 
 // Run tries the server.
@@ -61,10 +53,10 @@ func (c *Prove) Run(d *command.Deps) error {
 			return err
 		}
 	}
-	found, err := prove.Run(d.Context, server, prove.Options{
+	found, err := prover.Run(d.Context, server, prover.Options{
 		Only: c.Only, Workload: c.workload(),
 		Around: func(name string, do func() error) error { return d.Bar(name, "", 0).Spin(do) },
-		Tell: func(f prove.Finding) error {
+		Tell: func(f prover.Finding) error {
 			redact(&f)
 			switch d.Format {
 			case show.JSON:
@@ -85,16 +77,16 @@ func (c *Prove) Run(d *command.Deps) error {
 	for i := range found {
 		redact(&found[i])
 	}
-	worst := prove.Worst(found)
+	worst := prover.Worst(found)
 	if d.Format == show.JSON {
-		if err := d.Document(proof{about, worst, found}); err != nil {
+		if err := d.Document(prover.Report{Server: about, Outcome: worst, Findings: found}); err != nil {
 			return err
 		}
 	}
 	switch worst {
-	case prove.Broken:
+	case prover.Broken:
 		return command.ErrFindings
-	case prove.CouldNotTry:
+	case prover.CouldNotTry:
 		return command.ErrUnknown
 	default:
 		return nil
@@ -111,7 +103,7 @@ func (c *Prove) workload() time.Duration {
 
 // server returns the server to try, and a function that closes it; nil if this is the second process of a
 // run.
-func (c *Prove) server(d *command.Deps) (prove.Server, func(), error) {
+func (c *Prove) server(d *command.Deps) (prover.Server, func(), error) {
 	if c.To != "" {
 		return c.destination(d)
 	}
@@ -133,7 +125,7 @@ func (c *Prove) server(d *command.Deps) (prove.Server, func(), error) {
 }
 
 // destination returns the destination that the flags name.
-func (c *Prove) destination(d *command.Deps) (_ prove.Server, end func(), err error) {
+func (c *Prove) destination(d *command.Deps) (_ prover.Server, end func(), err error) {
 	if err := command.CheckTopic("--to", c.To); err != nil {
 		return nil, nil, err
 	}
@@ -200,7 +192,7 @@ func lookAtTopic(ctx context.Context, cluster sink.Cluster, topic string) (broke
 }
 
 // serverOf returns the server of a database that prove supports.
-func serverOf(db open.Database) (prove.Server, error) {
+func serverOf(db open.Database) (prover.Server, error) {
 	switch db := db.(type) {
 	case *open.Postgres:
 		return prove.Postgres(db.Pool), nil
@@ -243,36 +235,23 @@ type untriedError string
 
 func (e untriedError) Error() string { return "leat prove does not try " + string(e) }
 
-func redact(f *prove.Finding) {
+func redact(f *prover.Finding) {
 	for i, detail := range f.Details {
 		f.Details[i] = settings.Redact(detail)
 	}
 }
 
 // printProbe prints the result of a probe as wrapped lines, since it has sentences.
-func printProbe(d *command.Deps, f prove.Finding) error {
-	const name, outcome = 21, 15 // the longest name is tables.transactions
-	indent := strings.Repeat(" ", name+outcome)
-	first := fmt.Sprintf("%-*s", name, f.Probe) + d.Paint(outcomeColor(f.Outcome), string(f.Outcome)) + strings.Repeat(" ", outcome-len(f.Outcome))
-	lines := []string{strings.TrimRight(first, " ")}
-	for i, detail := range f.Details {
-		wrapped := d.Wrap(show.Plain(detail), indent, indent+"  ")
-		if i == 0 {
-			lines, wrapped[0] = nil, first+strings.TrimPrefix(wrapped[0], indent)
-		}
-		lines = append(lines, wrapped...)
-	}
-	if f.Advice != "" {
-		lines = append(lines, d.Wrap(show.Plain(f.Advice), indent+"→ ", indent+"  ")...)
-	}
-	return d.Lines(lines)
+func printProbe(d *command.Deps, f prover.Finding) error {
+	wrap := func(text, first, rest string) []string { return d.Wrap(show.Plain(text), first, rest) }
+	return d.Lines(f.Lines(wrap, func(o prover.Outcome) string { return d.Paint(outcomeColor(o), string(o)) }))
 }
 
-func outcomeColor(o prove.Outcome) text.Color {
+func outcomeColor(o prover.Outcome) text.Color {
 	switch o {
-	case prove.OK:
+	case prover.OK:
 		return text.FgGreen
-	case prove.Broken:
+	case prover.Broken:
 		return text.FgRed
 	default:
 		return text.FgYellow

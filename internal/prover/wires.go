@@ -1,4 +1,4 @@
-package prove
+package prover
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// dial opens a connection to a server.
-type dial func(ctx context.Context, network, address string) (net.Conn, error)
+// Dial opens a connection to a server.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// wires are connections that can be cut on this side. Behind a pooler, the server's connection may be used
+// Wires are connections that can be cut on this side. Behind a pooler, the server's connection may be used
 // by other clients.
-type wires struct {
+type Wires struct {
 	mu   sync.Mutex
 	open map[*wire]bool
 	shut bool
@@ -23,13 +23,14 @@ type wires struct {
 type wire struct {
 	net.Conn
 
-	all *wires
+	all *Wires
 }
 
-var errShut = errors.New("leat: prove is over")
+// ErrShut is the error of a dial after the end of a run.
+var ErrShut = errors.New("leat: prove is over")
 
-// through returns a dial whose connections are among the wires.
-func (w *wires) through(base dial) dial {
+// Through returns a dial whose connections are among the wires.
+func (w *Wires) Through(base Dial) Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := base(ctx, network, address)
 		if err != nil {
@@ -38,7 +39,7 @@ func (w *wires) through(base dial) dial {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.shut {
-			return nil, errors.Join(errShut, conn.Close())
+			return nil, errors.Join(ErrShut, conn.Close())
 		}
 		if w.open == nil {
 			w.open = map[*wire]bool{}
@@ -57,8 +58,8 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// cutOne cuts one of the wires, chosen at random, and reports whether there was one.
-func (w *wires) cutOne() bool {
+// CutOne cuts one of the wires, chosen at random, and reports whether there was one.
+func (w *Wires) CutOne() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.open) == 0 {
@@ -76,8 +77,8 @@ func (w *wires) cutOne() bool {
 	return true
 }
 
-// cutAll cuts all of them. With forGood, later dials fail.
-func (w *wires) cutAll(forGood bool) {
+// CutAll cuts all of them. With forGood, later dials fail.
+func (w *Wires) CutAll(forGood bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.shut = w.shut || forGood

@@ -1,4 +1,4 @@
-package prove
+package prover
 
 import (
 	"context"
@@ -23,26 +23,26 @@ import (
 
 // fake is a server whose probes are a test's.
 type fake struct {
-	all     []probe
+	all     []Probe
 	cleaned int
 	left    error
-	opens   func() (shop, error)
+	opens   func() (Shop, error)
 }
 
 func (*fake) About(context.Context) string { return "fake" }
 
-func (*fake) prepare(context.Context) error { return nil }
+func (*fake) Prepare(context.Context) error { return nil }
 
-func (f *fake) probes() []probe { return f.all }
+func (f *fake) Probes() []Probe { return f.all }
 
-func (f *fake) shop(context.Context) (shop, error) {
+func (f *fake) Shop(context.Context) (Shop, error) {
 	if f.opens == nil {
 		return nil, errors.ErrUnsupported
 	}
 	return f.opens()
 }
 
-func (f *fake) clean(ctx context.Context) error {
+func (f *fake) Clean(ctx context.Context) error {
 	f.cleaned++
 	return errors.Join(ctx.Err(), f.left)
 }
@@ -55,17 +55,17 @@ func options(tell func(Finding) error) Options {
 // A failure that follows from an earlier one is not told as one more, and is as bad as that one at most.
 func TestRunTellsRootsFirst(t *testing.T) {
 	t.Parallel()
-	breaks := func(t *trial) { t.broken("it is broken") }
-	f := &fake{all: []probe{
+	breaks := func(t *Trial) { t.Broken("it is broken") }
+	f := &fake{all: []Probe{
 		{name: "root", try: breaks, advice: "fix it"},
-		{name: "slow", try: func(t *trial) { t.limited("it is slow") }, advice: "fix it"},
+		{name: "slow", try: func(t *Trial) { t.Limited("it is slow") }, advice: "fix it"},
 		{name: "of.root", after: []string{"slow", "root"}, try: breaks, advice: "fix it"},
 		{name: "of.both", after: []string{"root", "slow"}, try: breaks, advice: "fix it"},
-		{name: "well", after: []string{"root"}, try: func(*trial) {}, advice: "fix it"},
-		{name: "refused", try: func(*trial) { fail.Now(refusal{error: errors.ErrUnsupported}) }},
-		{name: "denied", try: func(*trial) { fail.Now(refusal{error: errors.ErrUnsupported, rights: true}) }},
-		{name: "unreached", try: func(*trial) { fail.Now(errors.ErrUnsupported) }},
-		{name: "several", try: func(*trial) { fail.Now(errors.Join(errors.New("first:\n\tmore of it"), errors.New("second"))) }},
+		{name: "well", after: []string{"root"}, try: func(*Trial) {}, advice: "fix it"},
+		{name: "refused", try: func(*Trial) { fail.Now(Refusal{error: errors.ErrUnsupported}) }},
+		{name: "denied", try: func(*Trial) { fail.Now(Refusal{error: errors.ErrUnsupported, Rights: true}) }},
+		{name: "unreached", try: func(*Trial) { fail.Now(errors.ErrUnsupported) }},
+		{name: "several", try: func(*Trial) { fail.Now(errors.Join(errors.New("first:\n\tmore of it"), errors.New("second"))) }},
 	}}
 	found, err := Run(t.Context(), f, options(func(Finding) error { return nil }))
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestRunTellsRootsFirst(t *testing.T) {
 // Whoever stops listening, or ends the context, leaves nothing behind; what cannot be removed is told.
 func TestRunCleans(t *testing.T) {
 	t.Parallel()
-	f := &fake{all: []probe{{name: "one", try: func(*trial) {}}, {name: "two", try: func(*trial) {}}}}
+	f := &fake{all: []Probe{{name: "one", try: func(*Trial) {}}, {name: "two", try: func(*Trial) {}}}}
 	_, err := Run(t.Context(), f, options(func(Finding) error { return errors.ErrUnsupported }))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -111,40 +111,40 @@ type memoryShop struct {
 	produces, consumes time.Duration
 
 	mu  sync.Mutex
-	all truth
+	all Truth
 }
 
-func (s *memoryShop) produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled {
+func (s *memoryShop) Produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) (history.Type, error) {
 	err := errors.Join(wait.For(ctx, s.produces), s.InTx(ctx, func(ctx context.Context, tx *memoutbox.Tx) error {
 		return s.Enqueue(ctx, tx, m)
 	}))
 	if err != nil {
-		return settled{history.Aborted, err}
+		return history.Aborted, err
 	}
 	hold(0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all.ledger = append(s.all.ledger, row{id: m.ID, key: m.Key})
-	return settled{history.Committed, nil}
+	s.all.Ledger = append(s.all.Ledger, Row{ID: m.ID, Key: m.Key})
+	return history.Committed, nil
 }
 
-func (s *memoryShop) source(context.Context, *wires) (driver.Source, func(), error) {
-	return s.Source(memoutbox.SourceConfig{}), func() {}, nil
+func (s *memoryShop) Source(context.Context, *Wires) (driver.Source, func(), error) {
+	return s.Outbox.Source(memoutbox.SourceConfig{}), func() {}, nil
 }
 
-func (s *memoryShop) consume(ctx context.Context, _ *message.Message) (inbox.Outcome, error) {
+func (s *memoryShop) Consume(ctx context.Context, _ *message.Message) (inbox.Outcome, error) {
 	return inbox.OutcomeCommitted, wait.For(ctx, s.consumes)
 }
 
-func (s *memoryShop) truth(context.Context) (truth, error) {
+func (s *memoryShop) Truth(context.Context) (Truth, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all, nil
 }
 
-func (*memoryShop) waiting(context.Context, []string) ([]string, error) { return nil, nil }
-func (*memoryShop) cutOne() bool                                        { return false }
-func (*memoryShop) end()                                                {}
+func (*memoryShop) Waiting(context.Context, []string) ([]string, error) { return nil, nil }
+func (*memoryShop) CutOne() bool                                        { return false }
+func (*memoryShop) End()                                                {}
 
 // A workload on a server that answers late, or never, is over in time, and says how far it has come.
 func TestRunBoundsTheWorkload(t *testing.T) {
@@ -164,7 +164,7 @@ func TestRunBoundsTheWorkload(t *testing.T) {
 				began := time.Now()
 				o := options(func(Finding) error { return nil })
 				o.Workload = 20 * time.Second
-				found, err := Run(t.Context(), &fake{opens: func() (shop, error) {
+				found, err := Run(t.Context(), &fake{opens: func() (Shop, error) {
 					return &memoryShop{Outbox: ob, produces: c.produces, consumes: c.consumes}, nil
 				}}, o)
 				require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestRunBoundsTheWorkload(t *testing.T) {
 				began = time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
-				f := &fake{opens: func() (shop, error) { return &memoryShop{Outbox: ob, produces: time.Hour}, nil }}
+				f := &fake{opens: func() (Shop, error) { return &memoryShop{Outbox: ob, produces: time.Hour}, nil }}
 				_, err = Run(ctx, f, o)
 				require.ErrorIs(t, err, context.DeadlineExceeded) // the user's
 				require.Equal(t, 1, f.cleaned)
@@ -194,6 +194,6 @@ func TestStale(t *testing.T) {
 	for name, want := range map[string]bool{
 		"leat_prove_6399_0a1b2c3d": true, "leat_prove_6400_0a1b2c3d": false, "leat_prove_6399_0a1b2c3d_outbox": true, "leat_prove_ours": false,
 	} {
-		require.Equal(t, want, stale(name, now), name)
+		require.Equal(t, want, Stale(name, now), name)
 	}
 }

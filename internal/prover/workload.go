@@ -1,4 +1,4 @@
-package prove
+package prover
 
 import (
 	"context"
@@ -29,63 +29,67 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// Parameters of the workload.
+// Parameters of the workload that servers know.
+const (
+	// Keys is the number of keys, k00 and so on.
+	Keys = 12
+	// PoolSize bounds the connections of producers and consumers, and of each relay.
+	PoolSize = 8
+	// Consumer is the name of the consumer.
+	Consumer = "prove"
+	// Between is the shortest pause.
+	Between = 20 * time.Millisecond
+	// Standstill is the time without any progress after which nothing is waited for.
+	Standstill = 15 * time.Second
+)
+
 const (
 	producers, consumers, relays = 5, 4, 2
-	keys                         = 12
-	poolSize                     = 8 // connections of producers and consumers, and of each relay
 	topicName                    = "leat-prove"
-	consumerName                 = "prove"
 
 	holdFor       = 3 * time.Second // how long a transaction is left open
 	lostAnswers   = 0.02            // fraction of stored records
 	twice         = 0.1             // fraction of deliveries
 	few           = 10              // messages; with fewer the result is not known
-	standstill    = 15 * time.Second
-	between       = 20 * time.Millisecond
 	relayLease    = 3 * time.Second
 	replacedAfter = 4 * time.Second
 )
 
-// shop is a store with a small business: an outbox, an inbox, and tables of its own.
-type shop interface {
-	// produce enqueues m and writes its row to the ledger, in one transaction. hold is given the number of
-	// the message in its key; if it returns true, the transaction stays open for a while. An error before
+// Shop is a store with a small business: an outbox, an inbox, and tables of its own.
+type Shop interface {
+	// Produce enqueues m and writes its row to the ledger, in one transaction. hold is given the number of
+	// the message in its key, and takes a while, in which the transaction stays open; if it returns false,
+	// the transaction is rolled back. The result is [history.Committed], Aborted or Unknown. An error before
 	// COMMIT is a rollback.
-	produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) settled
-	// source reads the outbox on connections of its own.
-	source(ctx context.Context, w *wires) (source driver.Source, end func(), err error)
-	// consume processes msg. Its effect is a row.
-	consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error)
-	// truth returns the content of the tables, as read from the primary.
-	truth(ctx context.Context) (truth, error)
-	// waiting returns the messages that still wait in the outbox, in any state.
-	waiting(ctx context.Context, ids []string) ([]string, error)
-	// cutOne cuts a connection of producers or consumers.
-	cutOne() bool
-	// end cuts all connections.
-	end()
+	Produce(ctx context.Context, m outbox.Message, hold func(version int64) bool) (history.Type, error)
+	// Source reads the outbox on connections of its own.
+	Source(ctx context.Context, w *Wires) (source driver.Source, end func(), err error)
+	// Consume processes msg. Its effect is a row.
+	Consume(ctx context.Context, msg *message.Message) (inbox.Outcome, error)
+	// Truth returns the content of the tables, as read from the primary.
+	Truth(ctx context.Context) (Truth, error)
+	// Waiting returns the messages that still wait in the outbox, in any state.
+	Waiting(ctx context.Context, ids []string) ([]string, error)
+	// CutOne cuts a connection of producers or consumers.
+	CutOne() bool
+	// End cuts all connections.
+	End()
 }
 
-// settled is the result of a transaction: committed, rolled back, or unknown.
-type settled struct {
-	as  history.Type
-	err error
+// Row is a row of the ledger, or of effects.
+type Row struct {
+	ID, Key string
+	Version int64 // of the ledger
+	Number  int64 // of effects, ascending in the order of their commits
 }
 
-// row is a row of the ledger, or of effects.
-type row struct {
-	id, key string
-	version int64 // of the ledger
-	number  int64 // of effects
-}
-
-type truth struct{ ledger, effects []row }
+// Truth is what was committed.
+type Truth struct{ Ledger, Effects []Row }
 
 // workload is one run of the workload.
 type workload struct {
-	t    *trial
-	shop shop
+	t    *Trial
+	shop Shop
 	log  *history.Writer
 	dir  string
 
@@ -120,16 +124,16 @@ func (w *workload) fault(point, kind string) {
 }
 
 // runWorkload runs the workload for a time, waits until all messages have arrived, and judges the result.
-func runWorkload(t *trial, server Server, lasts time.Duration) {
+func runWorkload(t *Trial, server Server, lasts time.Duration) {
 	dir, err := os.MkdirTemp("", "leat-prove-*")
 	fail.If(err)
 	defer func() { _ = os.RemoveAll(dir) }()
 	log, err := history.Append(filepath.Join(dir, "run.jsonl"), "prove")
 	fail.If(err)
 	defer func() { _ = log.Close() }()
-	shop, err := server.shop(t.ctx)
+	shop, err := server.Shop(t.ctx)
 	fail.If(err)
-	defer shop.end()
+	defer shop.End()
 	w := &workload{t: t, shop: shop, log: log, dir: dir, trouble: map[string]error{}}
 	w.topic.lose, w.topic.lost = lostAnswers, func() { w.fault("sink", "lost answer") }
 
@@ -164,7 +168,7 @@ func runWorkload(t *trial, server Server, lasts time.Duration) {
 // late adds how far the workload has come, once its time is over.
 func (w *workload) late() {
 	if errors.Is(w.t.ctx.Err(), context.DeadlineExceeded) {
-		w.t.say(CouldNotTry, "when its time was over, %d messages were sent and %d had their effect", w.topic.distinct(), w.acked.Load())
+		w.t.Say(CouldNotTry, "when its time was over, %d messages were sent and %d had their effect", w.topic.distinct(), w.acked.Load())
 		w.tellTrouble()
 	}
 }
@@ -174,28 +178,28 @@ func (w *workload) tellTrouble() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, who := range slices.Sorted(maps.Keys(w.trouble)) {
-		w.t.say(OK, "the last error of a %s: %s", who, w.trouble[who])
+		w.t.Say(OK, "the last error of a %s: %s", who, w.trouble[who])
 	}
 }
 
 // produce runs transactions until the context produce ends. Some are rolled back, and some stay open for a
 // while.
 func (w *workload) produce(ctx, produce context.Context, producer int) {
-	for n := 0; wait.For(produce, between+time.Duration(rand.Int64N(int64(5*between)))) == nil; n++ { //nolint:gosec // any will do
+	for n := 0; wait.For(produce, Between+time.Duration(rand.Int64N(int64(5*Between)))) == nil; n++ { //nolint:gosec // any will do
 		id := fmt.Sprintf("%s-%d-%04d", filepath.Base(w.dir)[len("leat-prove-"):], producer, n)
-		key := fmt.Sprintf("k%02d", rand.IntN(keys)) //nolint:gosec // any will do
+		key := fmt.Sprintf("k%02d", rand.IntN(Keys)) //nolint:gosec // any will do
 		m := outbox.Message{ID: id, Topic: topicName, Key: key, Payload: []byte("message " + id)}
-		ended := w.shop.produce(ctx, m, func(version int64) bool {
+		as, err := w.shop.Produce(ctx, m, func(version int64) bool {
 			w.write(history.Line{Type: history.Intent, ID: id, Key: key, Version: version, Topic: topicName, Digest: digest(key, m.Payload)})
 			if producer == 0 && n%20 == 10 {
 				_ = wait.For(produce, holdFor)
 			} else if n%7 == 3 {
-				_ = wait.For(produce, 5*between)
+				_ = wait.For(produce, 5*Between)
 			}
 			return rand.IntN(6) > 0 //nolint:gosec // any will do
 		})
-		w.note("producer", ended.err)
-		w.write(history.Line{Type: ended.as, ID: id})
+		w.note("producer", err)
+		w.write(history.Line{Type: as, ID: id})
 	}
 }
 
@@ -208,7 +212,7 @@ func digest(key string, payload []byte) string {
 // The relay that runs when produce ends stays.
 func (w *workload) relay(ctx, produce context.Context) {
 	for ctx.Err() == nil {
-		var mine wires
+		var mine Wires
 		running, stop := context.WithCancel(ctx)
 		kill := time.AfterFunc(replacedAfter+time.Duration(rand.Int64N(int64(replacedAfter))), func() { //nolint:gosec // any will do
 			if produce.Err() != nil {
@@ -216,7 +220,7 @@ func (w *workload) relay(ctx, produce context.Context) {
 			}
 			w.fault("relay", "replaced")
 			if rand.IntN(2) == 0 { //nolint:gosec // any will do
-				mine.cutAll(true)
+				mine.CutAll(true)
 			}
 			stop()
 		})
@@ -224,7 +228,7 @@ func (w *workload) relay(ctx, produce context.Context) {
 		go func() {
 			defer close(cut)
 			for wait.For(running, replacedAfter/2+time.Duration(rand.Int64N(int64(replacedAfter)))) == nil && produce.Err() == nil { //nolint:gosec // any will do
-				if mine.cutOne() {
+				if mine.CutOne() {
 					w.cuts.Add(1)
 					w.fault("relay", "cut")
 				}
@@ -234,20 +238,20 @@ func (w *workload) relay(ctx, produce context.Context) {
 		kill.Stop()
 		stop()
 		<-cut
-		_ = wait.For(ctx, 5*between)
+		_ = wait.For(ctx, 5*Between)
 	}
 }
 
-func (w *workload) runRelay(ctx context.Context, mine *wires) error {
-	source, end, err := w.shop.source(ctx, mine)
+func (w *workload) runRelay(ctx context.Context, mine *Wires) error {
+	source, end, err := w.shop.Source(ctx, mine)
 	if err != nil {
 		return err
 	}
 	defer end()
 	w.relays.Add(1)
 	r, err := relay.New(source, &w.topic, relay.Config{
-		Lease: relayLease, PublishTimeout: relayLease / 3, LeaseMargin: relayLease / 6, PollMax: 10 * between,
-		BackoffMin: between, BackoffMax: 10 * between, DrainTimeout: relayLease,
+		Lease: relayLease, PublishTimeout: relayLease / 3, LeaseMargin: relayLease / 6, PollMax: 10 * Between,
+		BackoffMin: Between, BackoffMax: 10 * Between, DrainTimeout: relayLease,
 		Logger: slog.New(slog.DiscardHandler), Hooks: []outbox.Hook{relayErrors{w}},
 	})
 	if err != nil {
@@ -267,7 +271,7 @@ func (h relayErrors) OnRelayError(_ context.Context, e relay.ErrorEvent) {
 // cut cuts connections of producers and consumers.
 func (w *workload) cut(produce context.Context) {
 	for wait.For(produce, replacedAfter/4+time.Duration(rand.Int64N(int64(replacedAfter/4)))) == nil { //nolint:gosec // any will do
-		if w.shop.cutOne() {
+		if w.shop.CutOne() {
 			w.cuts.Add(1)
 			w.fault("shop", "cut")
 		}
@@ -306,34 +310,34 @@ func (w *workload) consume(ctx context.Context, consumer int) {
 
 func (w *workload) deliver(ctx context.Context, r record) {
 	for ctx.Err() == nil {
-		w.write(history.Line{Type: history.Delivered, ID: r.id, Consumer: consumerName})
+		w.write(history.Line{Type: history.Delivered, ID: r.id, Consumer: Consumer})
 		msg := message.NewMessage(r.id, r.payload)
 		msg.Metadata.Set(outbox.HeaderEventID, r.id)
 		msg.Metadata.Set("key", r.key)
-		switch outcome, err := w.shop.consume(ctx, msg); outcome {
+		switch outcome, err := w.shop.Consume(ctx, msg); outcome {
 		case inbox.OutcomeCommitted:
-			w.write(history.Line{Type: history.Effect, ID: r.id, Consumer: consumerName})
+			w.write(history.Line{Type: history.Effect, ID: r.id, Consumer: Consumer})
 			return
 		case inbox.OutcomeDuplicate:
 			return
 		default:
 			w.note("consumer", err)
 		}
-		_ = wait.For(ctx, between)
+		_ = wait.For(ctx, Between)
 	}
 }
 
 // drain waits until every message of the ledger is in the topic and has its effect, or until there is no
 // more progress. It returns the messages that are not in the topic.
 func (w *workload) drain() (left []string) {
-	truth, err := w.shop.truth(w.t.ctx)
+	truth, err := w.shop.Truth(w.t.ctx)
 	fail.If(err)
 	before, since := int64(-1), time.Now()
-	for ; ; w.t.pause(between) {
+	for ; ; w.t.Pause(Between) {
 		left = left[:0]
-		for _, r := range truth.ledger {
-			if !w.topic.has(r.id) {
-				left = append(left, r.id)
+		for _, r := range truth.Ledger {
+			if !w.topic.has(r.ID) {
+				left = append(left, r.ID)
 			}
 		}
 		acked := w.acked.Load()
@@ -343,7 +347,7 @@ func (w *workload) drain() (left []string) {
 		if moved := acked - int64(len(left)); moved != before {
 			before, since = moved, time.Now()
 		}
-		if time.Since(since) > standstill {
+		if time.Since(since) > Standstill {
 			return left
 		}
 	}

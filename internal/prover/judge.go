@@ -1,4 +1,4 @@
-package prove
+package prover
 
 import (
 	"path/filepath"
@@ -9,16 +9,16 @@ import (
 
 // judge records the final state and checks the history. left are committed messages that are not in the topic.
 func (w *workload) judge(left []string) {
-	truth, err := w.shop.truth(w.t.ctx)
+	truth, err := w.shop.Truth(w.t.ctx)
 	fail.If(err)
-	waiting, err := w.shop.waiting(w.t.ctx, left)
+	waiting, err := w.shop.Waiting(w.t.ctx, left)
 	fail.If(err)
 	fail.If(w.dump(truth, waiting))
 	verdict, err := history.Check(w.t.ctx, w.dir, history.Options{})
 	fail.If(err)
 
 	t, f := w.t, verdict.Figures
-	t.say(OK, "%d committed, %d rolled back, %d unknown; %d copies, %d effects", f.Committed, f.RolledBack, f.Unknown, f.Records, f.Effects)
+	t.Say(OK, "%d committed, %d rolled back, %d unknown; %d copies, %d effects", f.Committed, f.RolledBack, f.Unknown, f.Records, f.Effects)
 	sum := func(names ...string) (n int) {
 		for _, name := range names {
 			finding, _ := verdict.Finding(name)
@@ -26,7 +26,7 @@ func (w *workload) judge(left []string) {
 		}
 		return n
 	}
-	t.say(OK, "%d lost, %d doubled, %d out of order, %d invented; %d cuts, %d relays", sum(history.O2, history.I3), sum(history.I1),
+	t.Say(OK, "%d lost, %d doubled, %d out of order, %d invented; %d cuts, %d relays", sum(history.O2, history.I3), sum(history.I1),
 		sum(history.O5, history.Order), sum(history.O1, history.O3, history.O4, history.I2), w.cuts.Load(), w.relays.Load())
 	for _, check := range verdict.Checks {
 		if check.First == nil {
@@ -36,29 +36,29 @@ func (w *workload) judge(left []string) {
 		if check.Name == history.O10 {
 			outcome = Limited
 		}
-		t.say(outcome, "%s: %s", check.Name, check.First.Summary)
+		t.Say(outcome, "%s: %s", check.Name, check.First.Summary)
 	}
 	if n := len(waiting); n > 0 {
-		t.broken("%d messages wait, and for %s nothing has moved", n, standstill)
+		t.Broken("%d messages wait, and for %s nothing has moved", n, Standstill)
 	}
 	if f.Committed < few || f.Records < few {
-		t.say(CouldNotTry, "too little was done to judge anything")
+		t.Say(CouldNotTry, "too little was done to judge anything")
 	}
-	if t.finding.Outcome != OK {
+	if t.Finding.Outcome != OK {
 		w.tellTrouble()
 	}
 }
 
 // dump records the tables and the topic in the history.
-func (w *workload) dump(truth truth, waiting []string) error {
+func (w *workload) dump(truth Truth, waiting []string) error {
 	d, err := history.Dump(filepath.Join(w.dir, "end.jsonl"))
 	if err != nil {
 		return err
 	}
 	var lines []history.Line
 	end := func(end history.Line) { lines = append(lines, end) }
-	for _, r := range truth.ledger {
-		lines = append(lines, history.Line{Type: history.Ledger, ID: r.id, Key: r.key, Version: r.version})
+	for _, r := range truth.Ledger {
+		lines = append(lines, history.Line{Type: history.Ledger, ID: r.ID, Key: r.Key, Version: r.Version})
 	}
 	end(history.Line{Type: history.DumpEnd, Of: history.Ledger})
 	for at, r := range w.topic.records {
@@ -71,10 +71,10 @@ func (w *workload) dump(truth truth, waiting []string) error {
 		lines = append(lines, history.Line{Type: history.Waiting, ID: id, Where: history.Pending})
 	}
 	end(history.Line{Type: history.DumpEnd, Of: history.Waiting})
-	for _, r := range truth.effects {
-		lines = append(lines, history.Line{Type: history.EffectRow, ID: r.id, Key: r.key, Row: r.number, Consumer: consumerName})
+	for _, r := range truth.Effects {
+		lines = append(lines, history.Line{Type: history.EffectRow, ID: r.ID, Key: r.Key, Row: r.Number, Consumer: Consumer})
 	}
-	end(history.Line{Type: history.DumpEnd, Of: history.EffectRow, Topic: topicName, Consumer: consumerName})
+	end(history.Line{Type: history.DumpEnd, Of: history.EffectRow, Topic: topicName, Consumer: Consumer})
 	for _, line := range lines {
 		if line.Type == history.DumpEnd {
 			err = d.End(line)
