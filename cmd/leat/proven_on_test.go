@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -95,7 +96,8 @@ func ways() (all []way) {
 			return d.session(t).leat(append([]string{"prove", "-o", "json", "--to", d.topic}, d.args...)...), name + " " + d.version
 		}})
 	}
-	order := []string{"PostgreSQL", "MySQL", "Vitess", "MariaDB", "SQLite", "Kafka", "RabbitMQ", "Redis", "NATS"}
+	all = append(all, way{"DynamoDB Local", "direct", proveDynamo})
+	order := []string{"PostgreSQL", "MySQL", "Vitess", "MariaDB", "SQLite", "DynamoDB", "Kafka", "RabbitMQ", "Redis", "NATS"}
 	at := func(w way) int {
 		return slices.IndexFunc(order, func(name string) bool { return strings.HasPrefix(w.server, name) })
 	}
@@ -106,6 +108,18 @@ func ways() (all []way) {
 		return strings.Compare(a.server+a.how, b.server+b.how)
 	})
 	return all
+}
+
+// proveDynamo tries DynamoDB Local by its own program.
+func proveDynamo(t *testing.T) (r result, version string) {
+	env := testenv.Dynamo(t)
+	cmd := exec.CommandContext(t.Context(), "go", "run", "github.com/leat-go/leat/inbox/dynamoinbox/leat-prove-dynamodb",
+		"-o", "json", "-workload", "5s", "-prefix", env.Prefix)
+	cmd.Env = append(os.Environ(), "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=leat", "AWS_SECRET_ACCESS_KEY=leat", "AWS_ENDPOINT_URL_DYNAMODB="+env.URL)
+	var out, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	_ = cmd.Run() // what it prints tells
+	return result{out: out.String(), err: stderr.String()}, strings.TrimSuffix("DynamoDB Local "+env.Version, " Local")
 }
 
 // stoodStill is a primary with a database, and a standby that has applied nothing since.
