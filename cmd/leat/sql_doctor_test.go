@@ -137,6 +137,20 @@ func TestSQL_DoctorRights(t *testing.T) {
 	})
 }
 
+// What a server does not have is not called a missing privilege.
+func TestSQL_DoctorLacks(t *testing.T) {
+	t.Parallel()
+	address, _ := newSQLDatabase(t, outbox.MySQL, testenv.MySQL(t).URL)
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	control := faultnet.MySQLRewriter{Server: u.Host, Replace: []string{"XA RECOVER", "XA LIST"}}
+	found, _ := newSession(t, sqlVia(t, address, control.Listen(t))).findings("holders.prepared")
+	require.Len(t, found, 1)
+	require.Equal(t, doctor.Unknown, found[0].Verdict)
+	require.Contains(t, found[0].Text, "this server does not list prepared transactions: Error 1064")
+	require.NotContains(t, found[0].Advice, "GRANT")
+}
+
 // A server whose settings are wrong is told, each by its name.
 //
 //leat:level 4

@@ -1,12 +1,16 @@
 package main_test
 
 import (
+	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/internal/faultnet"
+	"github.com/leat-go/leat/internal/testenv"
 	"github.com/leat-go/leat/outbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
@@ -191,4 +195,22 @@ func TestSQL_Migrate(t *testing.T) {
 	r := o.leat("status")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.err, "leat migrate up")
+}
+
+// What Vitess says of a statement that it cannot split is told with what a sharded keyspace needs.
+func TestSQL_MigrateOnVitess(t *testing.T) {
+	t.Parallel()
+	address, _ := newSQLDatabase(t, outbox.MySQL, testenv.MySQL(t).URL)
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	keyspace := strings.TrimPrefix(u.Path, "/")
+	advice := "keyspace " + keyspace + " of Vitess: if it is sharded, name one of its shards as the database, " + keyspace + ":SHARD: "
+	fails := []string{"CREATE TABLE", "CREATE TABLES"}
+	for version, vitess := range map[string]bool{"VERSION()": false, "'8.4.6-Vitess'": true} {
+		server := faultnet.MySQLRewriter{Server: u.Host, Replace: append([]string{"SELECT VERSION()", "SELECT " + version}, fails...)}
+		r := newSession(t, sqlVia(t, address, server.Listen(t))).leat("migrate", "up", "--component", "dedupe", "--yes")
+		require.Equal(t, 1, r.code, r.err)
+		require.Contains(t, r.err, "Error 1064")
+		require.Equal(t, vitess, strings.Contains(r.err, advice), r.err)
+	}
 }

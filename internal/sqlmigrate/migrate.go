@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/leat-go/leat/internal/keyhash"
 	"github.com/leat-go/leat/internal/sqldialect"
@@ -40,7 +41,12 @@ func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
 		return s.wrap(err)
 	}
 	defer discard(conn)
-	if current, err := s.Current(ctx, conn); err != nil || current >= len(all) {
+	return s.wrap(s.explain(ctx, conn, s.migrate(ctx, conn, all)))
+}
+
+func (s Set) migrate(ctx context.Context, conn *sql.Conn, all []migration) error {
+	current, err := s.current(ctx, conn)
+	if err == nil && current >= len(all) || err != nil && !sqldialect.MissingTable(err) {
 		return err
 	}
 	if s.Dialect.OneWriter {
@@ -54,7 +60,21 @@ func (s Set) Migrate(ctx context.Context, db *sql.DB) error {
 	if err == nil && s.Dialect.OneWriter {
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
-	return s.wrap(err)
+	return err
+}
+
+// explain adds to an error of Vitess what the reason may be: a sharded keyspace is refused by the statement
+// that cannot be split, in words about that statement.
+func (s Set) explain(ctx context.Context, conn *sql.Conn, err error) error {
+	if err == nil || s.Dialect.OneWriter {
+		return err
+	}
+	var version, database string
+	asked := conn.QueryRowContext(ctx, "SELECT VERSION(), DATABASE()").Scan(&version, &database)
+	if asked != nil || !strings.Contains(version, "Vitess") || strings.Contains(database, ":") {
+		return err
+	}
+	return fmt.Errorf("keyspace %s of Vitess: if it is sharded, name one of its shards as the database, %s:SHARD: %w", database, database, err)
 }
 
 // lock takes a lock that ends with the connection. Its name is hashed here: it has room for 64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -201,7 +202,7 @@ func (x sqlExamination) transactions(ctx context.Context) ([]doctor.Finding, err
 	if err != nil {
 		return nil, err
 	}
-	return x.each(ctx, "PROCESS", func(scan func(...any) error) (doctor.Finding, error) {
+	return x.each(ctx, "open transactions", "PROCESS", func(scan func(...any) error) (doctor.Finding, error) {
 		var id, age int64
 		var user string
 		err := scan(&id, &user, &age)
@@ -214,7 +215,7 @@ func (x sqlExamination) transactions(ctx context.Context) ([]doctor.Finding, err
 
 // prepared looks for transactions left behind by XA PREPARE, which outlive their connection.
 func (x sqlExamination) prepared(ctx context.Context) ([]doctor.Finding, error) {
-	return x.each(ctx, "XA_RECOVER_ADMIN", func(scan func(...any) error) (doctor.Finding, error) {
+	return x.each(ctx, "prepared transactions", "XA_RECOVER_ADMIN", func(scan func(...any) error) (doctor.Finding, error) {
 		var format, global, branch int64
 		var id string
 		err := scan(&format, &global, &branch, &id)
@@ -225,10 +226,14 @@ func (x sqlExamination) prepared(ctx context.Context) ([]doctor.Finding, error) 
 	}, "XA RECOVER")
 }
 
-// each returns a finding for each row. A query that the server rejects is unknown, and the finding names
-// the missing privilege.
+// lacking are the errors of a server that does not have a statement or a table: a parse error, an unknown
+// table, and Vitess's own errors.
+var lacking = []int{1064, 1105, 1109, 1146, 1149, 1235} //nolint:gochecknoglobals // never changed
+
+// each returns a finding for each row of the list of what. A query that the server rejects is unknown, and
+// the finding names the privilege that may be missing.
 func (x sqlExamination) each(
-	ctx context.Context, privilege string, finding func(scan func(...any) error) (doctor.Finding, error), statement string, args ...any,
+	ctx context.Context, what, privilege string, finding func(scan func(...any) error) (doctor.Finding, error), statement string, args ...any,
 ) (all []doctor.Finding, err error) {
 	rows, err := x.db.QueryContext(ctx, statement, args...)
 	if err == nil {
@@ -242,7 +247,12 @@ func (x sqlExamination) each(
 		}
 		err = rows.Err()
 	}
-	if err != nil {
+	switch {
+	case slices.Contains(lacking, sqldialect.Number(err)):
+		all = []doctor.Finding{{
+			Verdict: doctor.Unknown, Text: "this server does not list " + what + ": " + err.Error(), Advice: "if it is a proxy, such as Vitess's, ask the servers behind it",
+		}}
+	case err != nil:
 		all = []doctor.Finding{{Verdict: doctor.Unknown, Text: err.Error(), Advice: "if a privilege is missing: GRANT " + privilege + " ON *.* to this user"}}
 	}
 	return all, nil
