@@ -228,7 +228,7 @@ func Run(ctx context.Context, server Server, o Options) (found []Finding, err er
 	})
 	ok, _ := path.Match(o.Only, Workload)
 	if o.Workload > 0 && (o.Only == "" || ok) {
-		probes = append(probes, NewProbe(Workload, "O1 O2 O3 O4 O5 O10 I1 I2 I3", []string{"leat.check"}, "", func(t *Trial) {
+		probes = append(probes, NewProbe(Workload, "O1 O2 O3 O4 O5 O10 I1 I2 I3", []string{"leat.check"}, "", func(t *Trial) { //nolint:contextcheck // a trial has its context
 			runWorkload(t, server, o.Workload)
 		}))
 	}
@@ -310,8 +310,8 @@ func (p Probe) run(ctx context.Context, before map[string]Outcome, limit time.Du
 	return t.Finding
 }
 
-// Refusal is an error returned by a server, or by leat itself.
-type Refusal struct {
+// RefusedError is an error returned by a server, or by leat itself.
+type RefusedError struct {
 	error
 
 	// Leat is set if leat refuses, Rights if the server reports a missing privilege.
@@ -319,21 +319,21 @@ type Refusal struct {
 }
 
 // Refused marks err as an error returned by the server. rights is set if it reports a missing privilege.
-func Refused(err error, rights bool) error { return Refusal{error: err, Rights: rights} }
+func Refused(err error, rights bool) error { return RefusedError{error: err, Rights: rights} }
 
 // Said marks err as an error of leat itself: leat refuses to work on this server.
 func Said(who string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return Refusal{error: fmt.Errorf("%s: %w", who, err), Leat: true}
+	return RefusedError{error: fmt.Errorf("%s: %w", who, err), Leat: true}
 }
 
-func (r Refusal) Unwrap() error { return r.error }
+func (r RefusedError) Unwrap() error { return r.error }
 
 // judge translates the error that has ended a probe. A feature that the server rejects counts as missing.
 func judge(ctx context.Context, err error) (o Outcome, format, text string) {
-	refused, ok := errors.AsType[Refusal](err)
+	refused, ok := errors.AsType[RefusedError](err)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return CouldNotTry, "%s", "was not over in time: " + err.Error()

@@ -62,8 +62,8 @@ func TestRunTellsRootsFirst(t *testing.T) {
 		{name: "of.root", after: []string{"slow", "root"}, try: breaks, advice: "fix it"},
 		{name: "of.both", after: []string{"root", "slow"}, try: breaks, advice: "fix it"},
 		{name: "well", after: []string{"root"}, try: func(*Trial) {}, advice: "fix it"},
-		{name: "refused", try: func(*Trial) { fail.Now(Refusal{error: errors.ErrUnsupported}) }},
-		{name: "denied", try: func(*Trial) { fail.Now(Refusal{error: errors.ErrUnsupported, Rights: true}) }},
+		{name: "refused", try: func(*Trial) { fail.Now(RefusedError{error: errors.ErrUnsupported}) }},
+		{name: "denied", try: func(*Trial) { fail.Now(RefusedError{error: errors.ErrUnsupported, Rights: true}) }},
 		{name: "unreached", try: func(*Trial) { fail.Now(errors.ErrUnsupported) }},
 		{name: "several", try: func(*Trial) { fail.Now(errors.Join(errors.New("first:\n\tmore of it"), errors.New("second"))) }},
 	}}

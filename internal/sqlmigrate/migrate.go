@@ -65,12 +65,12 @@ func (s Set) migrate(ctx context.Context, conn *sql.Conn, all []migration) error
 
 // explain adds to an error of Vitess what the reason may be: a sharded keyspace is refused by the statement
 // that cannot be split, in words about that statement.
-func (s Set) explain(ctx context.Context, conn *sql.Conn, err error) error {
+func (s Set) explain(ctx context.Context, db Querier, err error) error {
 	if err == nil || s.Dialect.OneWriter {
 		return err
 	}
 	var version, database string
-	asked := conn.QueryRowContext(ctx, "SELECT VERSION(), DATABASE()").Scan(&version, &database)
+	asked := db.QueryRowContext(ctx, "SELECT VERSION(), DATABASE()").Scan(&version, &database)
 	if asked != nil || !strings.Contains(version, "Vitess") || strings.Contains(database, ":") {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s Set) Current(ctx context.Context, db Querier) (int, error) {
 	if sqldialect.MissingTable(err) {
 		return 0, nil
 	}
-	return n, s.wrap(err)
+	return n, s.wrap(s.explain(ctx, db, err))
 }
 
 // Querier is a pool, a connection or a transaction.

@@ -114,7 +114,7 @@ func parse(args []string, stderr io.Writer) (*prove, error) {
 		return nil, err
 	}
 	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("%q: there are flags only", flags.Arg(0)) //nolint:perfsprint // as the others
+		return nil, fmt.Errorf("%q: there are flags only", flags.Arg(0))
 	}
 	if _, err := path.Match(c.only, ""); err != nil {
 		return nil, invalid("-only", c.only, "must be a pattern such as 'transactions.*'")

@@ -340,7 +340,7 @@ func (s *server) sizes(t *prover.Trial) {
 		fmt.Sprintf("of %d items", most):                   many,
 	} {
 		_, err := h.transact(items...)
-		if refusal, ok := errors.AsType[prover.Refusal](err); ok && !refusal.Rights {
+		if refusal, ok := errors.AsType[prover.RefusedError](err); ok && !refusal.Rights {
 			t.Limited("a transaction %s is refused: %s", what, err)
 			continue
 		}

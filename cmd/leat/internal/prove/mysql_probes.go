@@ -444,7 +444,7 @@ func (m *mysql) durability(t *prover.Trial) {
 	}
 	setting := func(name string) string {
 		v, err := look[string](s, "SELECT @@"+name)
-		if _, refused := errors.AsType[prover.Refusal](err); !refused { // a server that does not know the setting
+		if _, refused := errors.AsType[prover.RefusedError](err); !refused { // a server that does not know the setting
 			fail.If(err)
 		}
 		return v

@@ -335,7 +335,7 @@ func (p *postgres) sessionsEnd(t *prover.Trial) {
 	}{
 		{"that the server has ended", func(s session) {
 			_, err := s.attempt("SELECT pg_terminate_backend(pg_backend_pid())") // inside its own transaction, so that it ends our process even behind a pooler
-			if refusal, ok := errors.AsType[prover.Refusal](err); ok && refusal.Rights {
+			if refusal, ok := errors.AsType[prover.RefusedError](err); ok && refusal.Rights {
 				s.cut()
 			}
 		}},
