@@ -12,7 +12,7 @@ import (
 )
 
 // RebasePlan is the effect that a Rebase would have on the messages that are committed now.
-// Sends, Repeats, LeavesOut and Guesses are about the topics that the group reads.
+// Sends, Repeats, LeavesOut, Guesses and Later are about the topics that the group reads.
 //
 // A message is settled if the stored position says so, and if it is not newer than the position
 // by its number or its time.
@@ -31,6 +31,9 @@ type RebasePlan struct {
 	// that have not ended on this server, as after a dump was restored. Rebase changes the ids, so
 	// that the messages become visible.
 	Adopts int64
+	// Later is the number of messages that are delayed, and that the group has set aside. Whatever
+	// Start is, they stay: they are sent when they are due, are tried again, or are redriven.
+	Later int64
 	// Holder is the relay that holds a lease of the group, "" for none. Rebase is refused
 	// while one does.
 	Holder string
@@ -103,7 +106,7 @@ func (b *rebase) count(ctx context.Context, tx pgx.Tx, s standing) (plan RebaseP
 	}
 	var known bool
 	err = tx.QueryRow(ctx, b.judge, b.Group, b.KeepPosition, begin, b.Start.At, s.slots, s.prev, s.target, s.last, s.upto, s.openedAt).
-		Scan(&known, &plan.Sends, &plan.Repeats, &plan.LeavesOut, &plan.Guesses, &plan.Adopts, &first)
+		Scan(&known, &plan.Sends, &plan.Repeats, &plan.LeavesOut, &plan.Guesses, &plan.Adopts, &first, &plan.Later)
 	if err == nil && !known {
 		err = b.noGroup()
 	}

@@ -64,6 +64,27 @@ func TestO2_PlanRebaseTellsWhatComes(t *testing.T) {
 	}
 }
 
+// TestO2_PlanRebaseCountsWhatStays: wherever a group starts over, what is delayed and what it has set aside
+// is sent later. The plan says how many these are.
+func TestO2_PlanRebaseCountsWhatStays(t *testing.T) {
+	t.Parallel()
+	ob, db := moved(t, 1)
+	exec(t, db, "INSERT INTO leat.outbox_delayed (not_before, id, shard, topic, payload) VALUES (now() + interval '1 hour', gen_random_uuid(), 0, 'later', '')")
+	exec(t, db, `INSERT INTO leat.outbox_held (relay_group, seq, state, epoch, created_at, id, shard, topic, payload)
+		SELECT 'default', 1000 + n, 'parked', 1, now(), gen_random_uuid(), 0, 'bad', '' FROM generate_series(1, 2) n`)
+	for _, start := range []driver.Start{{Oldest: true}, {Now: true}} {
+		plan, err := ob.PlanRebase(t.Context(), rebaseTo(start))
+		require.NoError(t, err)
+		require.EqualValues(t, 3, plan.Later, start)
+	}
+	exec(t, db, "UPDATE leat.outbox_groups SET topics = '{bad}'")
+	plan, err := ob.PlanRebase(t.Context(), rebaseTo(driver.Start{Oldest: true}))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, plan.Later, "the group does not read what is delayed")
+	require.NoError(t, ob.Rebase(t.Context(), rebaseTo(driver.Start{Oldest: true})))
+	require.Equal(t, 3, query1[int](t, db, "SELECT (SELECT count(*) FROM leat.outbox_delayed)::int + (SELECT count(*) FROM leat.outbox_held)::int"), "they stay")
+}
+
 // TestPlanRebase_AdoptsAndFilters: records with xids of the future are counted whatever their topic,
 // others only if the group reads them.
 func TestPlanRebase_AdoptsAndFilters(t *testing.T) {

@@ -10,7 +10,7 @@
 -- guess. A position that is kept goes by transaction ids alone; what it would leave out
 -- is younger by both. A message ahead has the id of a transaction that has not ended on this
 -- server: if the position is kept, no window finds it. One walk of the log, which leaves
--- large payloads alone.
+-- large payloads alone. The last column counts what is delayed or set aside, and stays.
 WITH g AS MATERIALIZED (
     SELECT slots, topics, pg_current_snapshot() AS now,
            CASE WHEN $3::int = 2 THEN (SELECT min(seq) FROM @{} WHERE created_at >= $4::timestamptz) END AS since
@@ -45,6 +45,10 @@ SELECT EXISTS (SELECT FROM g),
        count(*) FILTER (WHERE sends), count(*) FILTER (WHERE sends AND settled),
        count(*) FILTER (WHERE NOT sends AND NOT settled), count(*) FILTER (WHERE guess),
        (SELECT count(*) FROM @{} o, g
-        WHERE o.xid >= pg_snapshot_xmin(g.now) AND NOT pg_visible_in_snapshot(o.xid, g.now) AND NOT $2), (SELECT seq FROM f)
+        WHERE o.xid >= pg_snapshot_xmin(g.now) AND NOT pg_visible_in_snapshot(o.xid, g.now) AND NOT $2), (SELECT seq FROM f),
+       (SELECT count(*) FROM @{_delayed} d, g WHERE g.topics IS NULL OR EXISTS (
+            SELECT FROM pg_catalog.unnest(g.topics) AS t(pattern)
+            WHERE d.topic LIKE replace(replace(replace(replace(t.pattern, '\', '\\'), '%', '\%'), '_', '\_'), '*', '%')))
+       + (SELECT count(*) FROM @{_held} WHERE relay_group = $1)
 FROM p
 WHERE @{primary}
