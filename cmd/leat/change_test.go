@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -176,7 +177,9 @@ func TestRebase(t *testing.T) {
 	o.run(2, "rebase", "--all-groups", "--start", "oldest", "--reason", "restored", "--yes")
 	o.run(3, "rebase", "--group", "nobody", "--start", "now", "--reason", "restored", "--yes")
 	o.run(0, append(rebase, "--start", "oldest", "--dry-run")...)
-	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"))
+	later := placed("m-3", "orders", "order-1", "fine")
+	later.NotBefore = time.Now().Add(time.Hour)
+	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"), later)
 	o.run(0, append(rebase, "--start", "now", "--dry-run")...)
 	o.run(0, append(rebase, "--start", "oldest", "--dry-run", "-o", "json")...)
 	o.run(0, append(rebase, "--start", "unsettled", "--dry-run")...)

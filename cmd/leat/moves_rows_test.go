@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -27,50 +28,62 @@ import (
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// carriedOut are the moves of the page, with the test that does what the page says, or the reason why there
-// is none here.
+// carriedOut are the moves of the page, with a test here that does what the page says, or the reason why
+// there is none and where it is shown. Tests elsewhere have the path of their package.
 var carriedOut = map[string]string{
-	"pg_upgrade":                                    "needs the programs of two versions; TestO2_O10_RebaseKeepsThePosition of pgoutbox",
+	"pg_upgrade":                                    "needs a server's files: TestMoves of internal/proof/kafkatest/pginbox",
 	"PostgreSQL: dump and restore":                  "TestMoves_DumpAndRestore",
 	"blue to green by logical replication":          "TestMoves_BlueToGreen",
 	"recovery to a point in time, the same cluster": "TestMoves_PointInTime",
-	"failover":                   "has no command; TestO2_FailoverToAReadOnlyNode of pgoutbox, TestO2_PromotedReplicaIsTold of sqloutbox",
-	"failover that lost commits": "its command is that of TestMoves_RenameOfADatabase; TestO2_PositionAheadOfTheLog of sqloutbox",
-	"MySQL and MariaDB: dump into another server":    "needs mysqldump, which comes without the servers; TestO2_CopyInAnotherDatabaseIsRefused of sqloutbox copies the rows",
+	"failover":                   "has no command: TestMoves of internal/proof/kafkatest/pginbox, TestO2_PromotedReplicaIsTold of internal/proof/sqltest/sqloutbox",
+	"failover that lost commits": "its command is that of TestMoves_RenameOfADatabase: TestMoves of internal/proof/kafkatest/pginbox, TestO2_NumbersThatBeganAnewAreRefused of internal/proof/sqltest/sqloutbox",
+	"MySQL and MariaDB: dump into another server":    "needs mysqldump, which comes without the servers: TestO2_CopyInAnotherDatabaseIsRefused of internal/proof/sqltest/sqloutbox copies the rows",
 	"staging from a copy":                            "TestMoves_Copy",
 	"rename of PostgreSQL's schema":                  "TestMoves_RenameOfTheSchema",
 	"rename of a database":                           "TestMoves_RenameOfADatabase",
-	"DynamoDB: restore of a backup":                  "DynamoDB Local restores none; TestO2_PlaceOfATable of dynamooutbox",
+	"DynamoDB: restore of a backup":                  "DynamoDB Local restores none: TestO2_PlaceOfATable of outbox/dynamooutbox",
 	"new Kafka cluster, Redis, NATS or RabbitMQ":     "TestMoves_NewBroker",
 	"The consumers' offsets, without marks in Kafka": "TestMoves_Rewind",
 	"Blue to green, without leat's tables":           "TestMoves_BlueToGreenWithoutOurTables",
 }
 
-// TestMoves_EachRow of the page has a test here, or a reason.
+// TestMoves_EachRow of the page has a test here, or a reason, and one that moves a running service. All of them are there.
 func TestMoves_EachRow(t *testing.T) {
 	t.Parallel()
-	var tests strings.Builder
-	for _, file := range []string{"moves_test.go", "moves_rows_test.go"} {
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		tests.Write(source)
-	}
 	_, text := moves(t, "One row a move")
 	var moved []string
 	for _, found := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(text, -1)[1:] {
 		moved = append(moved, found[1])
 	}
 	require.Greater(t, len(moved), 10)
+	running := sources(t, "internal/proof/kafkatest/pginbox")
 	for _, move := range moved {
 		require.NotEmpty(t, carriedOut[move], "the row %q", move)
-	}
-	for move, test := range carriedOut {
-		if strings.HasPrefix(test, "TestMoves_") {
-			require.Contains(t, tests.String(), "func "+test+"(t *testing.T)", move)
-		} else {
-			require.Contains(t, test, "; TestO", "a reason, and where it is shown")
+		if !strings.HasPrefix(move, "MySQL") && !strings.HasPrefix(move, "DynamoDB") {
+			require.Contains(t, running, `"`+move+`":`, "TestMoves")
 		}
 	}
+	for move, test := range carriedOut {
+		shown := regexp.MustCompile(`\b(Test\w+)(?: of ([a-z/]+))?`).FindAllStringSubmatch(test, -1)
+		require.NotEmpty(t, shown, move)
+		for _, found := range shown {
+			require.Contains(t, sources(t, cmp.Or(found[2], "cmd/leat")), "func "+found[1]+"(t *testing.T)", move)
+		}
+	}
+}
+
+// sources are the tests of a package, by its path in the repository.
+func sources(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		all.Write(source)
+	}
+	return all.String()
 }
 
 // row returns the line of a move.
@@ -156,19 +169,11 @@ func TestMoves_DumpAndRestore(t *testing.T) {
 func TestMoves_PointInTime(t *testing.T) {
 	t.Parallel()
 	server := testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{
-		"fsync": "off", "restore_command": "false", "recovery_target_name": "before", "recovery_target_action": "promote",
+		"fsync": "off", "restore_command": "false", "recovery_target_name": "before", "recovery_target_action": "promote", "wal_keep_size": "1GB",
 	}})
 	s := newShopIn(t, server.Database(t, migrated()))
 	require.Empty(t, s.send(t))
-	data := ask[string](t, s, "SHOW data_directory")
-	server.Stop("fast")
-	shell := func(line string) {
-		out, err := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(line, "DATA", data)).CombinedOutput()
-		require.NoError(t, err, string(out))
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(data + ".backup") })
-	shell("cp -a DATA DATA.backup")
-	server.Start()
+	restore := server.Backup()
 	s.Pool.Reset()
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
 	s.execute(t, "SELECT pg_create_restore_point('before')")
@@ -177,11 +182,8 @@ func TestMoves_PointInTime(t *testing.T) {
 
 	line := row(t, "recovery to a point in time, the same cluster")
 	require.Contains(t, line, "start relays, which go on where the database stands")
-	server.Stop("fast")
-	shell("cp -a DATA/pg_wal/. DATA.backup/pg_wal/; find DATA -mindepth 1 -delete; cp -a DATA.backup/. DATA/; touch DATA/recovery.signal; chown --reference=DATA/PG_VERSION DATA/recovery.signal")
-	server.Start()
+	restore()
 	s.Pool.Reset()
-	eventually(t, s, "SELECT NOT pg_is_in_recovery()")
 	s.enqueue(t, placed("m-3", "orders", "order-1", "fine"))
 	require.Equal(t, []string{"m-1", "m-3"}, s.send(t))
 	require.Contains(t, newSession(t, s.URL).leat("status").out, "the server changed from timeline 1 to timeline 2")
@@ -196,7 +198,7 @@ func TestMoves_Copy(t *testing.T) {
 	s := newShop(t)
 	s.enqueue(t, placed("m-1", "orders", "order-1", "fine"))
 	require.Equal(t, []string{"m-1"}, s.send(t))
-	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"), placed("m-3", "orders", "order-2", "fine"))
+	s.enqueue(t, placed("m-2", "orders", "order-1", "fine"), placed("m-3", "orders", "order-1", "fine"))
 	staging := newShopWithout(t)
 	s.program(t, "pg_dump '"+s.URL+"' | psql -q -v ON_ERROR_STOP=1 '"+staging.URL+"'") // CREATE DATABASE … TEMPLATE wants to be alone
 	require.ErrorIs(t, staging.source(t, "").Check(t.Context()), driver.ErrSourceUnusable)

@@ -31,6 +31,13 @@ func OwnPostgres(ctx context.Context, o PostgresOptions) (*Own, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Oldest {
+		for _, dir := range postgresDirs() { // the newest first
+			if usablePostgres(ctx, dir) {
+				binaries = postgresBinaries{dir: dir, origin: dir}
+			}
+		}
+	}
 	service, s, err := startPostgres(ctx, binaries, privateSettings(o.Settings))
 	if err != nil {
 		return nil, err

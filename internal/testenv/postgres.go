@@ -273,6 +273,9 @@ func majorOf(version string) string {
 type PostgresOptions struct {
 	// Version is a major version, 14 to 18. Defaults to the version of the run's other servers.
 	Version string
+	// Oldest chooses the oldest version that Debian's packages have installed, for a server that is to be
+	// upgraded. Defaults to false.
+	Oldest bool
 	// Settings are added to the server's configuration, such as
 	// {"wal_level": "logical"}. Defaults to a durable server with prepared
 	// transactions enabled.
@@ -443,6 +446,12 @@ func (s *PostgresStandby) catchUp() {
 func (s *PostgresStandby) Resume() {
 	s.tb.Helper()
 	s.run("SELECT pg_wal_replay_resume()")
+}
+
+// Promote makes the standby a primary, and waits until it is one.
+func (s *PostgresStandby) Promote() {
+	s.tb.Helper()
+	s.await("SELECT pg_promote(true, 60)")
 }
 
 // run runs a statement that returns void on the standby.

@@ -99,6 +99,61 @@ func (s *PostgresServer) BecomeStandby() {
 	s.write(filepath.Join(s.own.data(), "standby.signal"), nil)
 }
 
+// Backup restarts the server, and copies its data in between. The returned function ends the server and
+// recovers it from the copy, by the log that it has written since: up to the recovery target in its
+// settings, where it becomes a primary of another timeline. Settings need recovery_target_action
+// "promote", restore_command "false", and a wal_keep_size that keeps this log.
+func (s *PostgresServer) Backup() (restore func()) {
+	s.tb.Helper()
+	ctx := context.Background()
+	base, kept, log := filepath.Join(s.own.Dir(), "base"), filepath.Join(s.own.Dir(), "log"), filepath.Join(s.own.data(), "pg_wal")
+	s.Stop("fast")
+	if err := s.own.CopyData(ctx, base); err != nil {
+		s.tb.Fatal(err)
+	}
+	s.Start()
+
+	return func() {
+		s.tb.Helper()
+		s.Stop("fast")
+		for _, dirs := range [][2]string{{log, kept}, {base, s.own.data()}, {kept, log}} {
+			if err := copyDir(ctx, dirs[0], dirs[1]); err != nil {
+				s.tb.Fatal(err)
+			}
+		}
+		s.write(filepath.Join(s.own.data(), "recovery.signal"), nil)
+		s.Start()
+		for askOne[bool](s.tb, s.URL(), "SELECT pg_is_in_recovery()") {
+			if err := wait.For(s.tb.Context(), 5*time.Millisecond); err != nil {
+				s.tb.Fatal(err)
+			}
+		}
+	}
+}
+
+// UpgradeFrom gives the server, which must not have databases yet, those of another one by pg_upgrade. It
+// stops the other one. Without pg_upgrade the test is skipped; in CI it fails.
+func (s *PostgresServer) UpgradeFrom(old *PostgresServer) {
+	s.tb.Helper()
+	if _, err := s.own.Program("pg_upgrade"); err != nil {
+		Available(s.tb, fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+	// It connects to all of them, and our templates let nobody in.
+	askOne[int64](s.tb, old.URL(), `WITH u AS (UPDATE pg_database SET datallowconn = true WHERE datname <> 'template0' RETURNING 1) SELECT count(*) FROM u`)
+	const checksums = "SHOW data_checksums" // on by default from PostgreSQL 18 on; both must have them
+	enable := askOne[string](s.tb, s.URL(), checksums) != askOne[string](s.tb, old.URL(), checksums)
+	old.Stop("fast")
+	s.Stop("fast")
+	if enable {
+		old.program("pg_checksums", "--enable", "-D", old.own.data())
+	}
+	port := func(o *Own) string { return strconv.Itoa(o.server.port) }
+	bin := func(o *Own) string { return filepath.Dir(o.server.proc.plan.Argv[0]) }
+	s.program("pg_upgrade", "-U", "postgres", "-b", bin(old.own), "-B", bin(s.own), "-d", old.own.data(), "-D", s.own.data(),
+		"-p", port(old.own), "-P", port(s.own))
+	s.Start()
+}
+
 // blank writes a segment of zeros.
 func (s *PostgresServer) blank(dir string, segment int64, size int) {
 	s.tb.Helper()

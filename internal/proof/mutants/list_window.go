@@ -266,6 +266,14 @@ func probeMutants() []Mutant {
 			Package: "outbox/pgoutbox", Test: "TestO2_RebaseTellsWhatIsNotSettled", Needs: Postgres,
 		},
 		{
+			Name: "rebase-plan-without-what-is-set-aside", Breaks: []string{"O2"},
+			Change:  "a plan says nothing of messages that are set aside, and sent later all the same",
+			File:    "outbox/pgoutbox/sql/rebase_judge.sql",
+			Old:     `+ (SELECT count(*) FROM @{_held} WHERE relay_group = $1)`,
+			New:     ``,
+			Package: "outbox/pgoutbox", Test: "TestO2_PlanRebaseCountsWhatStays", Needs: Postgres,
+		},
+		{
 			Name: "rebase-of-one-group-alone", Breaks: []string{"O2"},
 			Change:  "rows are adopted by whose transaction ids other groups are told",
 			File:    "outbox/pgoutbox/sql/rebase_number.sql",

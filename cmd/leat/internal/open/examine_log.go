@@ -91,12 +91,14 @@ func (x examination) sequenceValue(ctx context.Context) ([]doctor.Finding, error
 		return nil, err
 	}
 	for _, n := range others {
-		var highest int64
-		if err := x.Pool.QueryRow(ctx, "SELECT coalesce(max("+n.column+"), 0) FROM "+n.table).Scan(&highest); err != nil {
+		// In one statement, which sees no row that is younger than the value of the sequence.
+		var highest, last int64
+		statement := "SELECT coalesce(max(" + n.column + "), 0), coalesce(pg_sequence_last_value($1::text::regclass), 0) FROM " + n.table
+		if err := x.Pool.QueryRow(ctx, statement, n.sequence).Scan(&highest, &last); err != nil {
 			return nil, err
 		}
-		if n.last < highest {
-			texts = append(texts, fmt.Sprintf("%s is at %d, behind number %d in %s", n.sequence, n.last, highest, n.table))
+		if last < highest {
+			texts = append(texts, fmt.Sprintf("%s is at %d, behind number %d in %s", n.sequence, last, highest, n.table))
 			settings = append(settings, setForward(n.sequence, highest))
 		}
 	}
@@ -114,7 +116,6 @@ func setForward(sequence string, to int64) string {
 // numbered is a column that is filled from a sequence.
 type numbered struct {
 	table, column, sequence string
-	last                    int64
 }
 
 // numbered returns such columns of tables other than the log.
@@ -124,7 +125,7 @@ func (x examination) numbered(ctx context.Context) ([]numbered, error) {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (n numbered, err error) {
-		return n, row.Scan(&n.table, &n.column, &n.sequence, &n.last)
+		return n, row.Scan(&n.table, &n.column, &n.sequence)
 	})
 }
 

@@ -140,7 +140,7 @@ type RebaseRequest struct {
 // those it has settled before, the unsettled messages that it would never send, those whose stored state
 // contradicts itself, and the messages of any topic that must be changed to become visible.
 type RebasePlan struct {
-	Sends, Repeats, LeavesOut, Guesses, Adopts int64
+	Sends, Repeats, LeavesOut, Guesses, Adopts, Later int64
 }
 
 // Rebaser is a Database whose relay groups can be moved to a new cluster.

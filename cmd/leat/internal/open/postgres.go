@@ -164,7 +164,7 @@ func (p *Postgres) PlanRebase(ctx context.Context, r RebaseRequest) (RebasePlan,
 	}
 	plan, err := ob.PlanRebase(ctx, r.request())
 	return RebasePlan{
-		Sends: plan.Sends, Repeats: plan.Repeats, LeavesOut: plan.LeavesOut, Guesses: plan.Guesses, Adopts: plan.Adopts,
+		Sends: plan.Sends, Repeats: plan.Repeats, LeavesOut: plan.LeavesOut, Guesses: plan.Guesses, Adopts: plan.Adopts, Later: plan.Later,
 	}, err
 }
 

@@ -58,19 +58,20 @@ type manner struct {
 func onPostgres(t *testing.T, log *slog.Logger) store {
 	t.Helper()
 	env := testenv.Postgres(t, template)
-	return storeOf(t, log, env.Pool, env.SQL(t))
+	s, _ := storeOf(t, log, env.Pool, env.SQL(t), "")
+	return s
 }
 
-func storeOf(t *testing.T, log *slog.Logger, pool *pgxpool.Pool, db *sql.DB) store {
+func storeOf(t *testing.T, log *slog.Logger, pool *pgxpool.Pool, db *sql.DB, schema string) (store, *pgoutbox.Outbox) {
 	t.Helper()
-	ob, err := pgoutbox.New(pool, pgoutbox.Config{Logger: log})
+	ob, err := pgoutbox.New(pool, pgoutbox.Config{Schema: schema, Logger: log})
 	require.NoError(t, err)
 	require.NoError(t, ob.Migrate(t.Context()))
 	m, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{})
 	require.NoError(t, err)
-	ranges, err := pginbox.NewMaintenance(pool, pginbox.Config{Config: inbox.Config{Logger: log}}, pginbox.MaintenanceConfig{})
+	ranges, err := pginbox.NewMaintenance(pool, pginbox.Config{Schema: schema, Config: inbox.Config{Logger: log}}, pginbox.MaintenanceConfig{})
 	require.NoError(t, err)
-	inboxes, err := pginbox.NewAdmin(pool, pginbox.Config{})
+	inboxes, err := pginbox.NewAdmin(pool, pginbox.Config{Schema: schema})
 	require.NoError(t, err)
 	return store{
 		db: db, admin: ob.Admin(), inboxes: inboxes, maintain: m.Run, ranges: ranges.Enable,
@@ -81,9 +82,10 @@ func storeOf(t *testing.T, log *slog.Logger, pool *pgxpool.Pool, db *sql.DB) sto
 			return ob.Source(pgoutbox.SourceConfig{Group: g.Name, Slots: g.Slots, Start: g.Start, Topics: g.Topics, SyncPositions: g.Positions})
 		},
 		inbox: func(consumer string, m manner) (*inbox.Processor, func(context.Context) (string, error), error) {
-			in, err := pginbox.New(pool, consumer, pginbox.Config{Config: m.Config})
+			cfg := pginbox.Config{Schema: schema, Config: m.Config}
+			in, err := pginbox.New(pool, consumer, cfg)
 			if m.onSQL {
-				in, err = pginbox.NewSQL(db, consumer, pginbox.Config{Config: m.Config})
+				in, err = pginbox.NewSQL(db, consumer, cfg)
 			}
 			if err != nil {
 				return nil, nil, err
@@ -98,7 +100,7 @@ func storeOf(t *testing.T, log *slog.Logger, pool *pgxpool.Pool, db *sql.DB) sto
 			_, err = pginbox.Tx(ctx).Exec(ctx, "INSERT INTO "+table+" (id) VALUES ($1)", id)
 			return err
 		},
-	}
+	}, ob
 }
 
 func onMySQL(t *testing.T, log *slog.Logger) store {

@@ -2,98 +2,214 @@ package pginbox_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"sync/atomic"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/require"
 
+	"github.com/leat-go/leat/inbox"
 	"github.com/leat-go/leat/inbox/pginbox"
+	"github.com/leat-go/leat/internal/proof/repo"
 	"github.com/leat-go/leat/internal/testenv"
+	"github.com/leat-go/leat/outbox"
+	"github.com/leat-go/leat/outbox/driver"
 	"github.com/leat-go/leat/outbox/pgoutbox"
 	"github.com/leat-go/leat/outbox/relay"
 )
 
-// TestMoves moves the database of a running service by the steps of docs/moves.md: with producers, a
-// relay, consumers with redeliveries, parked and delayed messages, and a group that is far behind. The
-// verdict is based on ids, as in TestChanges.
+// TestMoves moves the database or the broker of a service that runs, by the steps of docs/moves.md and no others: with producers, a
+// relay, maintenance, consumers under redelivery, messages that are parked and delayed, and a group that is far behind. It is judged
+// by ids, like TestChanges. Its names are those of the page's rows.
 //
 //leat:level 4
 func TestMoves(t *testing.T) {
 	t.Parallel()
+	root, err := repo.Root(".")
+	require.NoError(t, err)
+	page, err := os.ReadFile(filepath.Join(root, "docs", "moves.md"))
+	require.NoError(t, err)
+	leat := filepath.Join(t.TempDir(), "leat")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", filepath.Join(root, "cmd", "leat"), "-ldflags=-s -w", "-o", leat, ".")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, string(out))
 	for name, move := range map[string]func(m *moving){
-		"failover to a standby that had everything": failOver, "dump and restore": dumpAndRestore,
+		"pg_upgrade":                                    upgrade,
+		"PostgreSQL: dump and restore":                  dumpAndRestore,
+		"blue to green by logical replication":          blueToGreen,
+		"recovery to a point in time, the same cluster": recoverToAPoint,
+		"failover":                                   failOver,
+		"failover that lost commits":                 loseCommits,
+		"staging from a copy":                        copyForStaging,
+		"rename of PostgreSQL's schema":              renameSchema,
+		"rename of a database":                       renameDatabase,
+		"new Kafka cluster, Redis, NATS or RabbitMQ": changeKafka,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := &moving{}
-			m.server = testenv.PrivatePostgres(t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
-			m.world = newWorld(t, m.open)
-			m.begin()
+			require.Contains(t, string(page), "\n| "+name+" |")
+			m := &moving{t: t, page: string(page), leat: leat, hangUp: func() {}}
 			move(m)
 			m.finish()
-			require.Empty(t, m.judge())
+			wrong := m.judge()
+			m.report(name, wrong)
+			require.Empty(t, wrong)
 		})
 	}
 }
 
-// moving is a service whose database is moved.
+// moving is a service whose database moves.
 type moving struct {
 	*world
 
-	server *testenv.PostgresServer
-	there  atomic.Pointer[string] // where connections lead
-	pool   *pgxpool.Pool
+	t          *testing.T
+	page, leat string // docs/moves.md, and the command
+	at         place
+	pool       *pgxpool.Pool
+	hangUp     func()                          // closes pool
+	maintains  func(ctx context.Context) error // the maintenance, which stops and starts with the service
+	kept       func() error                    // stops it
+	stood      time.Duration                   // how long nothing was sent
+	lost       int                             // how many commits the database has lost
 }
 
-// open opens a database that can be moved.
-func (m *moving) open(t *testing.T, log *slog.Logger) store {
+// place is where a database is.
+type place struct {
+	hosts            []string // the service connects to whichever can be written; operators use the last one
+	database, schema string
+}
+
+func (p place) url() string {
+	return "postgres://postgres@" + p.hosts[len(p.hosts)-1] + "/" + p.database + "?sslmode=disable"
+}
+
+// config is that of the service.
+func (p place) config(t *testing.T) *pgxpool.Config {
 	t.Helper()
-	m.there.Store(new(m.server.Address()))
-	cfg := m.server.Database(t, template).Pool.Config()
-	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, *m.there.Load())
+	var hosts, ports []string
+	for _, address := range p.hosts {
+		host, port, err := net.SplitHostPort(address)
+		require.NoError(t, err)
+		hosts, ports = append(hosts, host), append(ports, port)
 	}
-	var err error
-	m.pool, err = pgxpool.NewWithConfig(t.Context(), cfg)
+	cfg, err := pgxpool.ParseConfig(fmt.Sprintf("host=%s port=%s user=postgres dbname=%s sslmode=disable target_session_attrs=read-write",
+		strings.Join(hosts, ","), strings.Join(ports, ","), p.database))
 	require.NoError(t, err)
-	t.Cleanup(m.pool.Close)
-	db := stdlib.OpenDBFromPool(m.pool)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	s := storeOf(t, log, m.pool, db)
-	in, err := pginbox.New(m.pool, "marks", pginbox.Config{})
-	require.NoError(t, err)
-	s.marks = in
-	return s
+	cfg.MaxConns = 16
+	return cfg
 }
 
-// begin runs the service until it has every kind of state that a move could lose.
-func (m *moving) begin() {
+// postgres starts a server with settings, each a name and a value.
+func (m *moving) postgres(settings ...string) *testenv.PostgresServer {
+	m.t.Helper()
+	all := map[string]string{}
+	for pair := range slices.Chunk(settings, 2) {
+		all[pair[0]] = pair[1]
+	}
+	return testenv.PrivatePostgres(m.t, testenv.PostgresOptions{Settings: all})
+}
+
+// begin starts the service, and lets it work until it has everything that a move can lose.
+func (m *moving) begin(server *testenv.PostgresServer, standbys ...string) {
+	m.t.Helper()
+	m.at = place{append([]string{server.Address()}, standbys...), server.Database(m.t, template).Name, "leat"}
+	m.t.Cleanup(func() { m.hangUp() })
+	m.world = newWorld(m.t, m.open)
 	m.repeats = true
 	m.refuses.Store(true)
-	m.run()
+	m.keep()
+	m.runRelay()
+	m.runConsumer()
 	m.parked()
 	m.effects("billed")
 	_, err := m.commit(m.orders, "", 15*time.Second)
 	require.NoError(m.t, err)
+	m.sending.begin()
 }
 
-// run starts the relay and the consumer that keeps up.
-func (m *moving) run() {
+// open opens the database of the service.
+func (m *moving) open(_ *testing.T, log *slog.Logger) (s store) {
+	m.t.Helper()
+	s, m.pool, m.hangUp = m.connect(m.at, log)
+	m.maintains = s.maintain
+	s.maintain = func(ctx context.Context) error { <-ctx.Done(); return nil }
+	return s
+}
+
+// keep runs the maintenance.
+func (m *moving) keep() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, maintain := make(chan error, 1), m.maintains
+	go func() { ended <- maintain(ctx) }()
+	m.kept = sync.OnceValue(func() error { cancel(); return <-ended })
+	m.closing = append(m.closing, m.kept)
+}
+
+// connect opens a database in which each message is also in a table of the service, as business data is: it tells which commits there
+// were.
+func (m *moving) connect(p place, log *slog.Logger) (s store, pool *pgxpool.Pool, hangUp func()) {
+	m.t.Helper()
+	pool, err := pgxpool.NewWithConfig(context.Background(), p.config(m.t))
+	require.NoError(m.t, err)
+	db := stdlib.OpenDBFromPool(pool)
+	hangUp = sync.OnceFunc(func() { _ = db.Close(); pool.Close() })
+	s, ob := storeOf(m.t, log, pool, db, p.schema)
+	_, err = pool.Exec(m.t.Context(), "CREATE TABLE IF NOT EXISTS committed (no SERIAL PRIMARY KEY, id varchar(200) NOT NULL)")
+	require.NoError(m.t, err)
+	s.put = func(ctx context.Context, msg outbox.Message) error {
+		return ob.InTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, "INSERT INTO committed (id) VALUES ($1)", string(msg.Payload)); err != nil {
+				return err
+			}
+			return ob.Enqueue(ctx, tx, msg)
+		})
+	}
+	cfg := pginbox.Config{Schema: p.schema, Config: inbox.Config{Logger: log}}
+	s.marks, err = pginbox.New(pool, "marks", cfg)
+	require.NoError(m.t, err)
+	box, err := pgoutbox.NewMaintenance(ob, pgoutbox.MaintenanceConfig{Interval: time.Second})
+	require.NoError(m.t, err)
+	ids, err := pginbox.NewMaintenance(pool, cfg, pginbox.MaintenanceConfig{Interval: time.Second})
+	require.NoError(m.t, err)
+	if m.world == nil {
+		require.NoError(m.t, ids.Enable(m.t.Context()))
+	}
+	s.maintain = func(ctx context.Context) error {
+		ended := make(chan error, 1)
+		go func() { ended <- ids.Run(ctx) }()
+		return errors.Join(box.Run(ctx), <-ended)
+	}
+	return s, pool, hangUp
+}
+
+func (m *moving) runRelay() {
+	m.t.Helper()
 	m.relay(group{Slots: 2}, relay.Config{Lease: 3 * time.Second, PublishTimeout: time.Second, LeaseMargin: 500 * time.Millisecond}, m.sink())
+}
+
+// runConsumer runs the one that does not lag.
+func (m *moving) runConsumer() {
+	m.t.Helper()
 	m.consume(m.kafkasource("prompt"), "prompt", manner{Config: parks()}, "billed")
 }
 
-// stopAll stops producers, relays and consumers.
-func (m *moving) stopAll() {
+// stopWorkers stops relays and consumers.
+func (m *moving) stopWorkers() {
 	m.t.Helper()
-	m.stopWriting()
 	for _, c := range m.consumers {
 		c.stop()
 	}
@@ -101,73 +217,392 @@ func (m *moving) stopAll() {
 	m.consumers, m.relays = nil, nil
 }
 
-// finish restarts the producers after the move, and lets the group that is far behind read everything.
+// stopAll stops producers, relays, consumers and maintenance.
+func (m *moving) stopAll() {
+	m.t.Helper()
+	m.stopWriting()
+	m.stopWorkers()
+	m.stopped(m.kept)
+	m.hangUp()
+}
+
+// startAll starts all of them where the database is now.
+func (m *moving) startAll() {
+	m.t.Helper()
+	m.store = m.open(m.t, m.log.Logger())
+	m.keep()
+	m.runRelay()
+	m.runConsumer()
+	m.startWriting()
+}
+
+// mayFail lets producers go on when the database fails.
+func (m *moving) mayFail() {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	m.unsure = map[string]bool{}
+}
+
+// survived stops the producers, and returns how many commits the database has lost. What it does not have counts as never committed,
+// unless it was sent: then it is in the topic, and has its effects like all that is there.
+func (m *moving) survived() (lost int) {
+	m.t.Helper()
+	m.stopWriting()
+	m.pool.Reset()
+	has := m.effectsIn("committed")
+	sent, _ := m.sent()
+	there, known := map[string]bool{}, map[string]bool{}
+	for _, id := range has {
+		there[id] = true
+	}
+	for _, id := range sent {
+		known[id] = true
+	}
+	for id := range m.written {
+		if there[id] {
+			continue
+		}
+		if !m.unsure[id] {
+			lost++
+		}
+		if !known[id] {
+			delete(m.written, id)
+		}
+	}
+	m.lost, m.unsure = lost, nil
+	return lost
+}
+
+// goesOn waits until the relay works after the move.
+func (m *moving) goesOn() {
+	m.t.Helper()
+	m.progress(20)
+	if m.stood == 0 {
+		m.stood = m.sending.end()
+	}
+}
+
+// finish goes on after the move, and has the group that is far behind read everything.
 func (m *moving) finish() {
 	m.t.Helper()
-	m.startWriting()
-	m.progress(20)
+	if m.quit == nil {
+		m.startWriting()
+	}
+	m.goesOn()
+	m.pool.Reset()
 	m.effects("billed")
 	m.consume(m.kafkasource("late"), "late", manner{Config: parks()}, "shipped")
 	m.effects("shipped")
 	m.rest()
 }
 
-// failOver promotes a standby under a running relay and consumer. Producers pause, so that the judge knows
-// what was committed.
-func failOver(m *moving) {
-	m.stopWriting()
-	standby := m.server.Standby(m.t) // restarts the primary
-	m.pool.Reset()
-	m.startWriting()
-	m.progress(20)
-	m.effects("billed")
-	m.stopWriting()
-	standby.Cut()
-	m.server.Stop("immediate")
-	m.there.Store(new(standby.Address()))
-	promote(m.t, standby.Address(), m.pool)
-}
-
-func promote(t *testing.T, address string, pool *pgxpool.Pool) {
-	t.Helper()
-	cfg := pool.Config()
-	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, address)
+// report logs a row of the table in docs/internals/chaos.md.
+func (m *moving) report(move string, wrong []string) {
+	count := func(kind string) (n int) {
+		for _, what := range wrong {
+			if strings.HasPrefix(what, kind) {
+				n++
+			}
+		}
+		return n
 	}
-	there, err := pgxpool.NewWithConfig(t.Context(), cfg)
-	require.NoError(t, err)
-	defer there.Close()
-	_, err = there.Exec(t.Context(), "SELECT pg_promote(true, 60)")
-	require.NoError(t, err)
+	all, _ := m.sent()
+	m.t.Logf("| %s | %d | %d | %d | %d | %d | %d | %d | %s |", move, len(m.written), m.lost,
+		len(all)-len(slices.Compact(slices.Sorted(slices.Values(all)))), m.again.Load(), count("lost"), count("doubled"), count("out of order"), m.stood.Round(100*time.Millisecond))
 }
 
-// dumpAndRestore stops everything, and continues with another server.
-func dumpAndRestore(m *moving) {
-	other := testenv.PrivatePostgres(m.t, testenv.PostgresOptions{Settings: map[string]string{"fsync": "off"}})
-	m.stopAll()
-	file := filepath.Join(m.t.TempDir(), "dump")
-	m.program("pg_dump", "-Fc", "-f", file, "-d", m.pool.Config().ConnConfig.Database, "-h", "127.0.0.1", "-p", port(m.t, m.server.Address()))
-	m.program("pg_restore", "-C", "-d", "postgres", "-h", "127.0.0.1", "-p", port(m.t, other.Address()), file)
-	m.there.Store(new(other.Address()))
-	m.pool.Reset()
-	ob, err := pgoutbox.New(m.pool, pgoutbox.Config{})
-	require.NoError(m.t, err)
-	require.NoError(m.t, ob.Rebase(m.t.Context(), pgoutbox.RebaseRequest{Unsettled: true, Actor: "ann", Reason: "moved"}))
-	m.run()
-}
-
-func port(t *testing.T, address string) string {
-	t.Helper()
-	_, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
-	return port
-}
-
-// program runs one of PostgreSQL's programs.
-func (m *moving) program(name string, args ...string) {
+// step returns a step of the page.
+func (m *moving) step(text string) string {
 	m.t.Helper()
-	var dir string
-	require.NoError(m.t, m.pool.QueryRow(m.t.Context(), "SELECT setting FROM pg_config WHERE name = 'BINDIR'").Scan(&dir))
-	out, err := exec.CommandContext(m.t.Context(), filepath.Join(dir, name), append([]string{"-U", "postgres"}, args...)...).CombinedOutput()
+	require.Contains(m.t, m.page, text, "a step that is not on the page")
+	return text
+}
+
+// command runs a command of the page on the database at p, with words of it replaced, and returns what it prints.
+func (m *moving) command(p place, command string, words ...string) (out string, err error) {
+	m.t.Helper()
+	line := strings.NewReplacer(append(words, "GROUP", "default")...).Replace(strings.TrimPrefix(m.step(command), "leat "))
+	if strings.HasPrefix(line, "rebase ") {
+		line += " --reason moved --yes"
+	}
+	cmd := exec.CommandContext(m.t.Context(), m.leat, strings.Fields(line)...)
+	cmd.Env = []string{"LEAT_ACTOR=ann", "HOME=" + filepath.Dir(m.leat), "LEAT_DATABASE_URL=" + p.url(), "LEAT_SCHEMA=" + p.schema}
+	if strings.HasPrefix(line, "inbox ") {
+		cmd.Env = append(cmd.Env, "LEAT_KAFKA_BROKERS="+strings.Join(m.kafka.Brokers, ","))
+	}
+	raw, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("leat %s: %w\n%s%s", line, err, raw, exit.Stderr)
+	}
+	return string(raw), err
+}
+
+// operate is command for one that must succeed.
+func (m *moving) operate(p place, command string, words ...string) string {
+	m.t.Helper()
+	out, err := m.command(p, command, words...)
+	require.NoError(m.t, err)
+	return out
+}
+
+// advice returns what a check of leat doctor wants to be done, where the database is now; "" for nothing.
+func (m *moving) advice(check string) string {
+	m.t.Helper()
+	out, _ := m.command(m.at, "leat doctor --only "+check, check, check+" -o json") // its status is that of what it finds
+	var found struct{ Findings []struct{ Advice string } }
+	require.NoError(m.t, json.Unmarshal([]byte(out), &found), out)
+	var all []string
+	for _, f := range found.Findings {
+		all = append(all, f.Advice)
+	}
+	return strings.Join(all, "\n")
+}
+
+// ask returns the one value that a statement returns at p.
+func ask[T any](m *moving, p place, statement string) (value T) {
+	m.t.Helper()
+	conn, err := pgx.Connect(m.t.Context(), p.url())
+	require.NoError(m.t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(m.t.Context())) }()
+	require.NoError(m.t, conn.QueryRow(m.t.Context(), statement).Scan(&value), statement)
+	return value
+}
+
+// sql runs statements at p.
+func (m *moving) sql(p place, statements string) {
+	m.t.Helper()
+	conn, err := pgx.Connect(m.t.Context(), p.url())
+	require.NoError(m.t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(m.t.Context())) }()
+	_, err = conn.Exec(m.t.Context(), statements)
+	require.NoError(m.t, err, statements)
+}
+
+// shell runs a line with the programs of the server at hand.
+func (m *moving) shell(line string) {
+	m.t.Helper()
+	programs := ask[string](m, m.at, "SELECT setting FROM pg_config WHERE name = 'BINDIR'")
+	cmd := exec.CommandContext(m.t.Context(), "sh", "-ec", line)
+	cmd.Env = append(os.Environ(), "PATH="+programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
 	require.NoError(m.t, err, string(out))
+}
+
+// upgrade has pg_upgrade make another cluster, of a newer version if two are installed.
+func upgrade(m *moving) {
+	from, to := testenv.PrivatePostgres(m.t, testenv.PostgresOptions{Oldest: true}), m.postgres()
+	m.begin(from)
+	m.stopAll()
+	to.UpgradeFrom(from)
+	m.t.Logf("from %s to %s", from.Version(), to.Version())
+	m.at.hosts = []string{to.Address()}
+	m.operate(m.at, "leat rebase --group GROUP --keep-position")
+	m.startAll()
+	m.goesOn()
+	m.operate(m.at, "leat doctor")
+}
+
+func dumpAndRestore(m *moving) {
+	other := m.postgres()
+	there := place{[]string{other.Address()}, "postgres", ""}
+	m.begin(m.postgres())
+	m.stopAll()
+	m.shell("pg_dump -Fc '" + m.at.url() + "' | pg_restore -C -d '" + there.url() + "'")
+	m.at.hosts = there.hosts
+	require.Empty(m.t, m.advice("sequence.value"))
+	m.operate(m.at, "leat rebase --group GROUP --start unsettled")
+	m.startAll()
+}
+
+// blueToGreen replicates everything under load until the switch.
+func blueToGreen(m *moving) {
+	blue, green := m.postgres("wal_level", "logical"), m.postgres("wal_level", "logical")
+	there := place{[]string{green.Address()}, green.Database(m.t).Name, "leat"}
+	m.begin(blue)
+	_, section, ok := strings.Cut(m.page, "\n## Blue to green\n")
+	require.True(m.t, ok)
+	section, _, _ = strings.Cut(section, "\n## ")
+	var steps []string
+	for _, found := range regexp.MustCompile("(?s)```(?:sql|sh)\n(.*?)```").FindAllStringSubmatch(section, -1) {
+		steps = append(steps, strings.TrimSpace(found[1]))
+	}
+	require.Len(m.t, steps, 5)
+
+	m.sql(m.at, steps[0])
+	m.await("maintenance has made ranges ahead", func() bool {
+		return ask[bool](m, m.at, `SELECT (SELECT count(*) >= 15 + 2 FROM pg_inherits WHERE inhparent = 'leat.outbox'::regclass)
+			AND (SELECT count(*) >= 30 + 1 FROM pg_inherits WHERE inhparent = 'leat.inbox_ranges'::regclass)`)
+	})
+	m.shell(strings.NewReplacer(" blue ", " '"+m.at.url()+"' ", "psql green", "psql -q -v ON_ERROR_STOP=1 '"+there.url()+"'").Replace(steps[1]))
+	m.sql(there, strings.Replace(steps[2], "host=blue dbname=shop", m.at.url(), 1))
+	m.await("green has copied all tables", func() bool {
+		return ask[bool](m, there, "SELECT bool_and(srsubstate = 'r') FROM pg_subscription_rel")
+	})
+	m.progress(50)
+	m.effects("billed")
+
+	m.stopAll()
+	end := ask[string](m, m.at, "SELECT pg_current_wal_lsn()::text")
+	m.await("green has everything", func() bool { return ask[bool](m, m.at, strings.ReplaceAll(steps[3], "LSN", end)) })
+	m.sql(there, steps[4])
+	m.at = there
+	m.sql(m.at, m.advice("sequence.value"))
+	m.step("sequences of your own tables")
+	m.sql(m.at, `SELECT setval('committed_no_seq', (SELECT max(no) FROM committed)), setval('billed_no_seq', (SELECT max(no) FROM billed))`)
+	m.operate(m.at, "leat rebase --group GROUP --start unsettled")
+	m.startAll()
+}
+
+// recoverToAPoint goes back behind what was sent and processed.
+func recoverToAPoint(m *moving) {
+	server := m.postgres("restore_command", "false", "recovery_target_name", "before", "recovery_target_action", "promote", "wal_keep_size", "1GB")
+	restore := server.Backup()
+	m.begin(server)
+	m.sql(m.at, "SELECT pg_create_restore_point('before')")
+	m.progress(100)
+	m.effects("billed")
+	m.mayFail()
+	m.stopWorkers()
+	restore()
+	m.runRelay()
+	m.goesOn()
+	m.runConsumer()
+	m.says("reading again from where the database stands")
+	require.NotZero(m.t, m.survived(), "commits are lost")
+}
+
+// failOver loses the primary. The standby has all that is committed.
+func failOver(m *moving) {
+	server := m.postgres("synchronous_standby_names", "*")
+	standby := server.Standby(m.t)
+	m.step("`target_session_attrs=read-write`")
+	m.begin(server, standby.Address())
+	m.mayFail()
+	server.Stop("immediate")
+	standby.Promote()
+	m.goesOn()
+	m.operate(m.at, "leat doctor")
+	require.Zero(m.t, m.survived(), "commits are lost")
+}
+
+// loseCommits loses the primary. The standby has received nothing for a while.
+func loseCommits(m *moving) {
+	server := m.postgres()
+	standby := server.Standby(m.t)
+	m.begin(server, standby.Address())
+	standby.Cut()
+	m.progress(100)
+	m.effects("billed")
+	m.mayFail()
+	server.Stop("immediate")
+	standby.Promote()
+	m.goesOn()
+	m.operate(m.at, "leat doctor")
+	m.says("reading again")
+	require.NotZero(m.t, m.survived(), "commits are lost")
+}
+
+// copyForStaging copies the database in two ways. The original goes on, and nothing is sent a second time.
+func copyForStaging(m *moving) {
+	m.begin(m.postgres())
+	server := place{m.at.hosts, "postgres", ""}
+	m.stopAll() // PostgreSQL wants it
+	m.sql(server, "CREATE DATABASE by_template TEMPLATE "+m.at.database)
+	m.startAll()
+	m.goesOn()
+	m.sql(server, "CREATE DATABASE by_dump")
+	for _, name := range []string{"by_template", "by_dump"} {
+		there := place{m.at.hosts, name, "leat"}
+		if name == "by_dump" {
+			_, err := m.commit(m.orders, "", 15*time.Second)
+			require.NoError(m.t, err)
+			m.shell("pg_dump -Fc '" + m.at.url() + "' | pg_restore -d '" + there.url() + "'")
+		}
+		m.stage(there)
+	}
+}
+
+// stage runs relays on a copy: they refuse, until it is made ready by the steps of the page, and send nothing of what is in it.
+func (m *moving) stage(p place) {
+	m.t.Helper()
+	there, _, hangUp := m.connect(p, m.log.Logger())
+	defer hangUp()
+	var mu sync.Mutex
+	var sent []string
+	sink, err := relay.Func(func(_ context.Context, r outbox.Record) error {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, string(r.Payload))
+		return nil
+	}, relay.FuncConfig{})
+	require.NoError(m.t, err)
+	relayOnce := func() error {
+		source, err := there.source(group{Slots: 2})
+		require.NoError(m.t, err)
+		r, err := relay.New(source, sink, relay.Config{Logger: m.log.Logger()})
+		require.NoError(m.t, err)
+		_, err = r.RunOnce(m.t.Context())
+		return err
+	}
+	require.ErrorIs(m.t, relayOnce(), driver.ErrSourceUnusable)
+
+	const kept = "SELECT (SELECT count(*) FROM leat.outbox_delayed) * (SELECT count(*) FROM leat.outbox_held)"
+	require.NotZero(m.t, ask[int64](m, p, kept), "the copy has delayed messages, and some that are set aside")
+	m.sql(p, m.step("DELETE FROM leat.outbox_delayed; DELETE FROM leat.outbox_held;"))
+	const now = "leat rebase --group GROUP --start now --leave-out N"
+	var plan struct {
+		LeavesOut int64 `json:"leaves_out"`
+	}
+	m.await("the original's lease, which came along, has ended", func() bool {
+		out, err := m.command(p, now, "--leave-out N", "--dry-run -o json")
+		return err == nil && json.Unmarshal([]byte(out), &plan) == nil
+	})
+	m.operate(p, now, "--leave-out N", fmt.Sprint("--leave-out ", plan.LeavesOut))
+	require.NoError(m.t, there.put(m.t.Context(), outbox.Message{Topic: m.orders, Key: "copy", Payload: []byte("of the copy")}))
+	require.NoError(m.t, relayOnce())
+	require.Equal(m.t, []string{"of the copy"}, sent)
+}
+
+func renameSchema(m *moving) {
+	m.begin(m.postgres())
+	m.stopAll()
+	m.sql(m.at, m.step("ALTER SCHEMA leat RENAME TO shop"))
+	m.at.schema = "shop"
+	_, statement, ok := strings.Cut(m.advice("schema.shape"), "stopped: ")
+	require.True(m.t, ok)
+	m.sql(m.at, statement)
+	m.startAll()
+}
+
+func renameDatabase(m *moving) {
+	m.begin(m.postgres())
+	m.stopAll()
+	m.sql(place{m.at.hosts, "postgres", ""}, "ALTER DATABASE "+m.at.database+" RENAME TO renamed")
+	m.at.database = "renamed"
+	m.startAll()
+}
+
+// changeKafka drains the topics of one cluster, and goes on with another.
+func changeKafka(m *moving) {
+	other := testenv.PrivateKafka(m.t)
+	m.begin(m.postgres())
+	m.consume(m.kafkasource("late"), "late", manner{Config: parks()}, "shipped")
+	m.stopWriting()
+	m.await("nothing waits, or is retried", func() bool { return m.backlog() == 0 && m.stats().Retrying == 0 })
+	m.stopped(m.relays...)
+	m.relays = nil
+	m.startWriting() // what they write waits
+	for _, name := range []string{"prompt", "late"} {
+		m.await(name+" is drained", func() bool {
+			_, err := m.command(m.at, "leat inbox lag --group GROUP --drained", "GROUP", m.kafka.Name(name))
+			return err == nil
+		})
+	}
+	m.stopWorkers()
+	m.former = append(m.former, m.kafka)
+	m.kafka = &testenv.KafkaEnv{Brokers: other.Brokers, Real: true, Prefix: m.kafka.Prefix, Version: m.kafka.Version}
+	m.kafka.Topic(m.t, "orders", 3)
+	m.kafka.Topic(m.t, "mails", 2)
+	m.runRelay()
+	m.runConsumer()
 }

@@ -39,6 +39,7 @@ type rebaseRow struct {
 	LeavesOut    int64    `json:"leaves_out"`
 	Guesses      int64    `json:"guesses"`
 	Adopts       int64    `json:"adopts"`
+	Later        int64    `json:"later"`
 }
 
 // Run rebases the group, or all of them.
@@ -70,7 +71,8 @@ func (r *Rebase) Run(d *command.Deps) error {
 	if err != nil {
 		return err
 	}
-	row.Sends, row.Repeats, row.LeavesOut, row.Guesses, row.Adopts = plan.Sends, plan.Repeats, plan.LeavesOut, plan.Guesses, plan.Adopts
+	row.Sends, row.Repeats, row.LeavesOut = plan.Sends, plan.Repeats, plan.LeavesOut
+	row.Guesses, row.Adopts, row.Later = plan.Guesses, plan.Adopts, plan.Later
 	if r.DryRun {
 		return row.print(d)
 	}
@@ -165,6 +167,9 @@ func (r rebaseRow) sentence() string {
 		show.Things(r.Sends, "message"), show.Count(r.Repeats), show.Count(r.LeavesOut))
 	if r.Guesses > 0 {
 		amounts += fmt.Sprintf(" %s are a guess: the position has settled them, and one of their number and time is younger. They count as not settled.", show.Count(r.Guesses))
+	}
+	if r.Later > 0 {
+		amounts += fmt.Sprintf(" What is delayed or set aside is sent later in any case: %s.", show.Things(r.Later, "message"))
 	}
 	return fmt.Sprintf("Group %s would %s. %s %s", show.Plain(r.Group), how, amounts, wrong(r.Problems))
 }

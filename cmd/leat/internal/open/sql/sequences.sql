@@ -1,7 +1,7 @@
 -- Numbered columns other than the log's, of leat's tables in schema $1, whose names begin with one of $2, as far as this
--- role may read them: the table and the column as SQL writes them, the sequence, and its value. The inbox numbers its
+-- role may read them: the table and the column as SQL writes them, and the sequence. The inbox numbers its
 -- consumers by itself.
-SELECT c.oid::regclass::text, quote_ident(a.attname), s.name, coalesce(pg_sequence_last_value(s.name::regclass), 0)
+SELECT c.oid::regclass::text, quote_ident(a.attname), s.name
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> '' AND NOT a.attisdropped
