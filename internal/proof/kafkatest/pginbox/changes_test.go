@@ -424,6 +424,13 @@ func changeSubscriber(w *world) {
 	w.effects("billed")
 }
 
+// leftOut writes messages that the relay leaves out. A line of the log must have announced that.
+func (w *world) leftOut(topic string, n int, parts ...string) {
+	w.t.Helper()
+	require.True(w.t, w.said(parts...), "%q before messages are left out", parts)
+	w.left = append(w.left, w.put(topic, "left", n)...)
+}
+
 // copyOffsets copies the offsets of one group to another, as Kafka's tools do.
 func (w *world) copyOffsets(from, to string) {
 	w.t.Helper()

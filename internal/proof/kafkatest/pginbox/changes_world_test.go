@@ -189,13 +189,6 @@ func (w *world) put(topic, key string, n int) (ids []string) {
 	return ids
 }
 
-// leftOut writes messages that the relay leaves out. A line of the log must have announced that.
-func (w *world) leftOut(topic string, n int, parts ...string) {
-	w.t.Helper()
-	require.True(w.t, w.said(parts...), "%q before messages are left out", parts)
-	w.left = append(w.left, w.put(topic, "left", n)...)
-}
-
 // said reports whether some line of the log contains all of parts.
 func (w *world) said(parts ...string) bool {
 next:
