@@ -44,7 +44,6 @@ type world struct {
 	sick                            string       // part of the ids whose handlers fail
 	acked, again                    atomic.Int64 // messages sent, and deliveries that were recognised
 	sending                         stretch
-	streams                         func() []string // returns what was sent elsewhere than to Kafka
 
 	writing sync.Mutex // held by who writes, so that keys have the order of the commits
 	written map[string]event
@@ -418,9 +417,6 @@ func (w *world) rest() {
 // occur in two partitions.
 func (w *world) sent() (ids, moved []string) {
 	w.t.Helper()
-	if w.streams != nil {
-		return w.streams(), nil
-	}
 	for _, cluster := range append(w.former, w.kafka) {
 		there, apart := w.sentTo(cluster.Brokers)
 		ids, moved = append(ids, there...), append(moved, apart...)
