@@ -64,6 +64,9 @@ func TestA3_NobodyDiscards(t *testing.T) {
 			}
 			source, err := os.ReadFile(path)
 			files++
+			if strings.Contains("\n"+string(source), "\npackage main\n") {
+				return err // a program decides what it logs
+			}
 			for line := range strings.Lines(string(source)) {
 				if strings.Contains(line, "slog.New(") && !strings.HasPrefix(strings.TrimSpace(line), "//") {
 					t.Errorf("%s: %s", path, line)
