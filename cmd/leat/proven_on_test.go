@@ -112,6 +112,7 @@ func ways() (all []way) {
 
 // proveDynamo tries DynamoDB Local by its own program.
 func proveDynamo(t *testing.T) (r result, version string) {
+	t.Helper()
 	env := testenv.Dynamo(t)
 	cmd := exec.CommandContext(t.Context(), "go", "run", "github.com/leat-go/leat/inbox/dynamoinbox/leat-prove-dynamodb",
 		"-o", "json", "-workload", "5s", "-prefix", env.Prefix)

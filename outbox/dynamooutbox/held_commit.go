@@ -98,7 +98,7 @@ func (o *Outbox) versionUpdate(group, from, to string) types.TransactWriteItem {
 	return types.TransactWriteItem{Update: u}
 }
 
-// fitting returns how many of items fit into one transaction, which has room for at most most items.
+// fitting returns how many of items fit into one transaction, which has room for up to most items.
 func fitting(items []types.TransactWriteItem, most int) int {
 	n, bytes := 0, 0
 	for n < len(items) && n < most {

@@ -23,7 +23,7 @@ func fewKeys(t *testing.T) (*pgoutbox.Outbox, *testenv.Database) {
 	return newOutbox(t, pgoutbox.Config{MaxKeyLocks: 10})
 }
 
-// until calls put with 0, 1, 2 and so on, at most most times. It returns how many calls succeeded before
+// until calls put with 0, 1, 2 and so on, up to most times. It returns how many calls succeeded before
 // the transaction had locked too many keys.
 func until(t *testing.T, most int, put func(i int) error) int {
 	t.Helper()

@@ -552,20 +552,6 @@ func TestO2_BeginsInAnEmptyOutbox(t *testing.T) {
 	require.NotContains(t, log.String(), "never had a message")
 }
 
-// TestRebase_MendsTheNumbersOfTheAudit: a logical copy contains the rows, but not the state of sequences.
-func TestRebase_MendsTheNumbersOfTheAudit(t *testing.T) {
-	t.Parallel()
-	ob, db := moved(t, 1)
-	for range 2 {
-		require.NoError(t, ob.Rebase(t.Context(), unsettled()))
-	}
-	exec(t, db, "SELECT setval('leat.outbox_audit_no_seq', 1, false)")
-	for range 2 {
-		require.NoError(t, ob.Rebase(t.Context(), unsettled()))
-	}
-	require.Equal(t, 4, query1[int](t, db, "SELECT max(no) FROM leat.outbox_audit"))
-}
-
 // TestO2_RebaseUnsettledOfNothing: if nothing is unsettled, the rebase begins after the existing messages.
 func TestO2_RebaseUnsettledOfNothing(t *testing.T) {
 	t.Parallel()
@@ -586,18 +572,4 @@ func TestO2_RebaseUnsettledOfNothing(t *testing.T) {
 			require.Equal(t, []string{"late", "2"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 		})
 	}
-}
-
-// TestO2_RebaseSendsWhatItGuesses: if the numbers began anew as well, only times are left to decide by.
-func TestO2_RebaseSendsWhatItGuesses(t *testing.T) {
-	t.Parallel()
-	ob, db := moved(t, 1)
-	exec(t, db, "DELETE FROM leat.outbox; SELECT setval('leat.outbox_seq_seq', 1, false)")
-	put(t, ob, "k", "4")
-	seesAllBut(t, db, "nothing")
-	plan, err := ob.PlanRebase(t.Context(), unsettled())
-	require.NoError(t, err)
-	require.Equal(t, pgoutbox.RebasePlan{Sends: 1, Guesses: 1}, plan)
-	require.NoError(t, ob.Rebase(t.Context(), unsettled()))
-	require.Equal(t, []string{"4"}, payloads(readAll(t, acquire(t, ob, ""), 10)))
 }

@@ -175,3 +175,29 @@ func (w *world) effectsIn(table string) (ids []string) {
 	require.NoError(w.t, rows.Err())
 	return ids
 }
+
+// inboxHolds returns the consumer of each parked message.
+func (w *world) inboxHolds() (consumers []string) {
+	w.t.Helper()
+	if w.inboxes == nil {
+		return nil
+	}
+	parked, err := w.inboxes.Parked(w.t.Context(), inboxadmin.ParkedQuery{OmitPayload: true, Limit: 10_000})
+	require.NoError(w.t, err)
+	for i := range parked {
+		consumers = append(consumers, parked[i].Consumer)
+	}
+	return consumers
+}
+
+// inboxParked waits until at least n messages are parked.
+func (w *world) inboxParked(consumer string, n int) {
+	w.t.Helper()
+	w.await("messages of "+consumer+" are parked", func() bool { return len(w.inboxHolds()) >= n })
+}
+
+func (w *world) redriveInbox(consumer string) {
+	w.t.Helper()
+	_, err := w.inboxes.Redrive(w.t.Context(), inboxadmin.ChangeRequest{By: by(), Consumer: consumer, Selection: inboxadmin.Selection{OfTopic: w.orders}})
+	require.NoError(w.t, err)
+}

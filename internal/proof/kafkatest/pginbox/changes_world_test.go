@@ -18,7 +18,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/leat-go/leat/inbox"
-	inboxadmin "github.com/leat-go/leat/inbox/admin"
 	"github.com/leat-go/leat/inbox/kafkasource"
 	"github.com/leat-go/leat/inbox/twotier"
 	"github.com/leat-go/leat/internal/testenv"
@@ -579,30 +578,4 @@ func (w *world) done(table string) bool {
 		}
 	}
 	return w.count(table) == want
-}
-
-// inboxHolds returns the consumer of each parked message.
-func (w *world) inboxHolds() (consumers []string) {
-	w.t.Helper()
-	if w.inboxes == nil {
-		return nil
-	}
-	parked, err := w.inboxes.Parked(w.t.Context(), inboxadmin.ParkedQuery{OmitPayload: true, Limit: 10_000})
-	require.NoError(w.t, err)
-	for i := range parked {
-		consumers = append(consumers, parked[i].Consumer)
-	}
-	return consumers
-}
-
-// inboxParked waits until at least n messages are parked.
-func (w *world) inboxParked(consumer string, n int) {
-	w.t.Helper()
-	w.await("messages of "+consumer+" are parked", func() bool { return len(w.inboxHolds()) >= n })
-}
-
-func (w *world) redriveInbox(consumer string) {
-	w.t.Helper()
-	_, err := w.inboxes.Redrive(w.t.Context(), inboxadmin.ChangeRequest{By: by(), Consumer: consumer, Selection: inboxadmin.Selection{OfTopic: w.orders}})
-	require.NoError(w.t, err)
 }

@@ -77,6 +77,21 @@ func (m *moving) operate(p place, command string, words ...string) string {
 	return out
 }
 
+// healthy waits until leat doctor finds nothing that has failed: on a busy machine a destination may be out for a moment.
+func (m *moving) healthy() {
+	m.t.Helper()
+	var last error
+	defer func() {
+		if last != nil {
+			m.t.Log(last)
+		}
+	}()
+	m.await("leat doctor finds nothing", func() bool {
+		_, last = m.command(m.at, "leat doctor")
+		return last == nil
+	})
+}
+
 // advice returns what a check of leat doctor wants to be done, where the database is now; "" for nothing.
 func (m *moving) advice(check string) string {
 	m.t.Helper()

@@ -295,7 +295,7 @@ func upgrade(m *moving) {
 	m.operate(m.at, "leat rebase --group GROUP --keep-position")
 	m.startAll()
 	m.goesOn()
-	m.operate(m.at, "leat doctor")
+	m.healthy()
 }
 
 func dumpAndRestore(m *moving) {
@@ -377,7 +377,7 @@ func failOver(m *moving) {
 	server.Stop("immediate")
 	standby.Promote()
 	m.goesOn()
-	m.operate(m.at, "leat doctor")
+	m.healthy()
 	require.Zero(m.t, m.survived(), "commits are lost")
 }
 
@@ -393,7 +393,7 @@ func loseCommits(m *moving) {
 	server.Stop("immediate")
 	standby.Promote()
 	m.goesOn()
-	m.operate(m.at, "leat doctor")
+	m.healthy()
 	m.says("reading again")
 	require.NotZero(m.t, m.survived(), "commits are lost")
 }
