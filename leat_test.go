@@ -218,17 +218,17 @@ func TestRouter_NeedsAnInbox(t *testing.T) {
 	require.ErrorContains(t, err, "Config.Inbox")
 }
 
-// closing tells when it is closed.
-type closing struct {
+// subscribed tells what its subscription ends with.
+type subscribed struct {
 	*gochannel.GoChannel
 
-	closes chan struct{}
+	until chan context.Context
 }
 
-// Close implements message.Subscriber.
-func (c *closing) Close() error {
-	close(c.closes)
-	return c.GoChannel.Close()
+// Subscribe implements message.Subscriber.
+func (s subscribed) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	s.until <- ctx
+	return s.GoChannel.Subscribe(ctx, topic)
 }
 
 // TestReady_WaitsForNobody: a router that is being closed waits for its handlers, and a probe does not.
@@ -238,7 +238,7 @@ func TestReady_WaitsForNobody(t *testing.T) {
 	require.NoError(t, err)
 	service, err := leat.New(leat.Config{Inbox: in})
 	require.NoError(t, err)
-	broker := &closing{gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{}), make(chan struct{})}
+	broker := subscribed{gochannel.NewGoChannel(gochannel.Config{Persistent: true}, watermill.NopLogger{}), make(chan context.Context, 1)}
 	router, began, goOn := service.Router(nil), make(chan struct{}), make(chan struct{})
 	router.AddConsumerHandler("loyalty", "orders", broker, func(*message.Message) error {
 		close(began)
@@ -250,7 +250,7 @@ func TestReady_WaitsForNobody(t *testing.T) {
 	require.NoError(t, broker.Publish("orders", message.NewMessage("order-1", nil)))
 	<-began
 	go func() { closed <- router.Close() }()
-	<-broker.closes // by the router
+	<-(<-broker.until).Done() // the router is closing; it need not close subscribers whose context has ended
 	go func() { answered <- service.Ready(t.Context()) }()
 	select {
 	case <-answered:
