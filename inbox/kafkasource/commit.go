@@ -17,11 +17,13 @@ import (
 // beyond the committed offset are delivered again.
 const commitTimeout = 5 * time.Second
 
-// commitLoop commits the low watermarks every CommitInterval.
-func (m *member) commitLoop(ctx context.Context) {
+// commitLoop commits the low watermarks every CommitInterval until polling ends. The end of polling
+// does not cut off a commit that has begun, only the end of ctx does: a mark whose answer is lost
+// cannot be moved again, and the last commit would fail.
+func (m *member) commitLoop(ctx, polling context.Context) {
 	for {
-		pause(ctx, m.cfg.CommitInterval, m.gaveUp)
-		if !m.remains(ctx) {
+		pause(polling, m.cfg.CommitInterval, m.gaveUp)
+		if !m.remains(polling) {
 			return
 		}
 		m.commitTick(ctx)

@@ -98,6 +98,8 @@ func (s *subscription) member(ctx context.Context) error {
 func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	polling, stopPolling := context.WithCancel(ctx)
 	defer stopPolling()
+	commits, stopCommits := context.WithCancel(ctx)
+	defer stopCommits()
 	stopWatch := make(chan struct{})
 	var loops, watch sync.WaitGroup
 	loops.Go(func() { m.poll(polling) })
@@ -106,7 +108,7 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 	if m.cfg.NoGroup {
 		loops.Go(func() { m.takeAll(polling) })
 	} else {
-		loops.Go(func() { m.commitLoop(polling) })
+		loops.Go(func() { m.commitLoop(commits, polling) })
 		watch.Go(func() { m.watch(stopWatch) })
 	}
 	select {
@@ -118,6 +120,7 @@ func (m *member) run(ctx context.Context, stop <-chan struct{}) (err error) {
 		}
 	case <-m.gaveUp:
 		err = m.because
+		stopCommits()
 		m.loseAll(ctx, err)
 	}
 	stopPolling()
