@@ -125,13 +125,13 @@ func (o *Outbox) Rebase(ctx context.Context, r RebaseRequest) error {
 	for range rebaseTries {
 		err = pgx.BeginTxFunc(ctx, o.pool, opts, func(tx pgx.Tx) error { return b.run(ctx, tx) })
 		if !pgerr.Is(err, pgerr.SerializationFailure) {
-			break // else something has changed since the snapshot was taken
+			return err
 		}
 	}
-	return err
+	return fmt.Errorf("leat: rows of the group changed during each of %d tries: stop its relays and rebase again: %w", rebaseTries, err)
 }
 
-// rebaseTries bounds the transactions of a rebase.
+// rebaseTries bounds the transactions of a rebase. One fails if something has changed since its snapshot was taken.
 const rebaseTries = 5
 
 // rebase is one call of Rebase.
