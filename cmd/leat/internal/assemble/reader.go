@@ -39,7 +39,7 @@ func (r *reader) span(t settings.Text) time.Duration {
 	return d
 }
 
-// age is span, but returns ever for the word forever.
+// age reads a span, or the word forever, for which it returns ever.
 func (r *reader) age(t settings.Text, ever time.Duration) time.Duration {
 	if t.Value == "forever" {
 		return ever

@@ -91,14 +91,6 @@ func (s *service) move(name string, steps func()) {
 // tell logs what a run has shown.
 func (s *service) tell(name string, still time.Duration, wrong []string) {
 	s.t.Helper()
-	is := func(what string) (n int) {
-		for _, w := range wrong {
-			if strings.HasPrefix(w, what) {
-				n++
-			}
-		}
-		return n
-	}
 	effects, sent := 0, map[string]bool{}
 	for table := range s.judged {
 		effects += len(s.effectsIn(table))
@@ -108,7 +100,17 @@ func (s *service) tell(name string, still time.Duration, wrong []string) {
 		sent[id] = true
 	}
 	s.t.Logf("%s: %d committed, %d sent again, %d effects, %d deliveries recognised, %d lost, %d doubled, %d out of order, nothing sent for %s",
-		name, len(s.written), len(all)-len(sent), effects, s.again.Load(), is("lost"), is("doubled"), is("out of order"), still.Round(100*time.Millisecond))
+		name, len(s.written), len(all)-len(sent), effects, s.again.Load(), ofKind(wrong, "lost"), ofKind(wrong, "doubled"), ofKind(wrong, "out of order"), still.Round(100*time.Millisecond))
+}
+
+// ofKind returns how many of the judge's findings begin with kind.
+func ofKind(wrong []string, kind string) (n int) {
+	for _, w := range wrong {
+		if strings.HasPrefix(w, kind) {
+			n++
+		}
+	}
+	return n
 }
 
 // stop stops producers, consumers, relays and maintenance.

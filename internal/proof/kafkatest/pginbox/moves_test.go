@@ -271,17 +271,9 @@ func (m *moving) finish() {
 
 // report logs a row of the table in docs/internals/chaos.md.
 func (m *moving) report(move string, wrong []string) {
-	count := func(kind string) (n int) {
-		for _, what := range wrong {
-			if strings.HasPrefix(what, kind) {
-				n++
-			}
-		}
-		return n
-	}
 	all, _ := m.sent()
 	m.t.Logf("| %s | %d | %d | %d | %d | %d | %d | %d | %s |", move, len(m.written), m.lost,
-		len(all)-len(slices.Compact(slices.Sorted(slices.Values(all)))), m.again.Load(), count("lost"), count("doubled"), count("out of order"), m.stood.Round(100*time.Millisecond))
+		len(all)-len(slices.Compact(slices.Sorted(slices.Values(all)))), m.again.Load(), ofKind(wrong, "lost"), ofKind(wrong, "doubled"), ofKind(wrong, "out of order"), m.stood.Round(100*time.Millisecond))
 }
 
 // upgrade has pg_upgrade make another cluster, of a newer version if two are installed.
