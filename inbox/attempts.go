@@ -8,7 +8,9 @@ import (
 
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/internal/failpoint"
+	"github.com/leat-go/leat/internal/jitter"
 	"github.com/leat-go/leat/internal/storable"
+	"github.com/leat-go/leat/internal/wait"
 )
 
 const maxErrorBytes = 2000
@@ -18,13 +20,18 @@ var (
 	errPanicked = errors.New("leat: the handler panicked or ended its goroutine")
 )
 
-// lookAgain bounds how often a delivery looks again after it found a parked message to wait behind, but
-// that message was gone.
-const lookAgain = 3
+const (
+	// lookAgain bounds how often a delivery looks again after it found a parked message to wait behind,
+	// but that message was gone.
+	lookAgain = 3
+	// unendedFor is how long the last attempt must have left no trace before its process counts as ended.
+	unendedFor = time.Second
+)
 
 // begin counts the attempt. If done is true the handler must not be run, and the delivery has
 // ended.
 func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, done bool, err error) {
+	waited := false
 	for range lookAgain {
 		a, err := p.count(ctx, d)
 		if err != nil {
@@ -38,6 +45,10 @@ func (p *Processor) begin(ctx context.Context, d *delivery) (outcome Outcome, do
 				return outcome, true, err
 			}
 			continue // the queue has ended in between
+		case a.Number > p.cfg.OnFailure.Attempts && !waited:
+			p.await(ctx, d)
+			waited = true
+			continue
 		case a.Number > p.cfg.OnFailure.Attempts:
 			outcome, err := p.exhausted(ctx, d)
 			return outcome, true, err
@@ -58,6 +69,14 @@ func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, e
 		return err
 	})
 	return a, err
+}
+
+// await gives another delivery, which may have counted the last attempt just now, the time to claim the
+// message. See rule B5.
+func (p *Processor) await(ctx context.Context, d *delivery) {
+	p.withdraw(ctx, d)
+	d.attempt, d.counted = 0, false
+	_ = wait.For(ctx, jitter.Around(unendedFor, 0.25))
 }
 
 // exhausted gives up a message whose last attempts ended with their processes. The attempt that
@@ -94,7 +113,8 @@ func (p *Processor) judge(ctx context.Context, d *delivery, outcome Outcome, err
 		p.warn(ctx, "note a failed attempt", d.id, failed)
 		return outcome, err
 	}
-	if d.refused || IsPermanent(err) || history.Attempts >= p.cfg.OnFailure.Attempts {
+	// Another delivery may have counted an attempt that it has not made.
+	if d.refused || IsPermanent(err) || min(d.attempt, history.Attempts) >= p.cfg.OnFailure.Attempts {
 		return p.giveUp(ctx, d, err, history)
 	}
 	return outcome, err

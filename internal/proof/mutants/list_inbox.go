@@ -273,6 +273,22 @@ func attemptMutants() []Mutant {
 			Package: "inbox/meminbox", Test: "TestFailures/I4_PanicsAreAttempts",
 		},
 		{
+			Name: "counted-is-ended", Breaks: []string{"I4"},
+			Change:  "a message is given up while the delivery that has counted the last attempt is about to claim it",
+			File:    "inbox/attempts.go",
+			Old:     `case a.Number > p.cfg.OnFailure.Attempts && !waited:`,
+			New:     `case a.Number < 0 && !waited:`,
+			Package: "inbox", Test: "TestI4_AttemptsOfTwoDeliveries",
+		},
+		{
+			Name: "attempts-of-others-count", Breaks: []string{"I4"},
+			Change:  "an attempt that another delivery has counted, and not made, is one of the message's failures",
+			File:    "inbox/attempts.go",
+			Old:     `min(d.attempt, history.Attempts) >=`,
+			New:     `history.Attempts >=`,
+			Package: "inbox", Test: "TestI4_AttemptsOfTwoDeliveries",
+		},
+		{
 			Name: "cancelled-deliveries-count", Breaks: []string{"I4"},
 			Change:  "a delivery that was cancelled is an attempt",
 			File:    "inbox/attempts.go",
