@@ -23,6 +23,27 @@ type Marker interface {
 	SetMarks(ctx context.Context, of GroupTopic, history string, marks map[int32]Mark) (token string, err error)
 }
 
+type marksKey struct{}
+
+type readMarks struct {
+	from    Marker
+	history string
+}
+
+// WithMarks returns a child of ctx that carries where the marks of a message's group are, and the
+// history in which they were read. The inbox that from is, on its database, then returns
+// ErrMarksMoved for the message on a connection to another history, as far as it can tell without a
+// round trip for each message: a later message must not take effect before those that were lost.
+func WithMarks(ctx context.Context, from Marker, history string) context.Context {
+	return context.WithValue(ctx, marksKey{}, readMarks{from, history})
+}
+
+// MarksFrom returns what WithMarks was given, or nil.
+func MarksFrom(ctx context.Context) (from Marker, history string) {
+	m, _ := ctx.Value(marksKey{}).(readMarks)
+	return m.from, m.history
+}
+
 // GroupTopic is a topic that a consumer group reads. Source is the topic's id, as in Position: a
 // topic that was deleted and created again, or one of another cluster, is a different topic.
 type GroupTopic struct{ Group, Topic, Source string }

@@ -42,6 +42,12 @@ type noted struct {
 	mu      sync.Mutex
 	next    map[int32]int64
 	changed chan struct{}
+	takes   time.Duration // how long it takes to read marks
+}
+
+func (n *noted) Marks(ctx context.Context, of driver.GroupTopic) (driver.Marks, error) {
+	time.Sleep(n.takes)
+	return n.Marker.Marks(ctx, of)
 }
 
 func (n *noted) SetMarks(ctx context.Context, of driver.GroupTopic, history string, marks map[int32]driver.Mark) (string, error) {
@@ -212,6 +218,7 @@ func TestI14_OrderOfADatabaseThatGoesBack(t *testing.T) {
 	s := newShop(t, 1)
 	cfg := s.marked()
 	cfg.SessionTimeout = 45 * time.Second // so that nobody looks at the marks by chance
+	s.noted.takes = 50 * time.Millisecond // ten times as long as a redelivery waits
 	failed := false
 	w := work(t.Context(), t, s.pool, s.env, s.topic, "w", cfg, func(_ context.Context, msg *message.Message) error {
 		if msg.UUID != "7" || failed {
@@ -234,6 +241,22 @@ func TestI14_OrderOfADatabaseThatGoesBack(t *testing.T) {
 	var order string
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT string_agg(effect, ' ' ORDER BY xmin::text::bigint, effect) FROM effects`).Scan(&order))
 	require.Equal(t, "0 1 2 3 4 5 6 7", order)
+}
+
+// TestI14_MessagesCarryTheirHistory: so that an inbox can compare it with that of a new connection.
+func TestI14_MessagesCarryTheirHistory(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, 1)
+	marks, err := s.noted.Marks(t.Context(), driver.GroupTopic{})
+	require.NoError(t, err)
+	w := work(t.Context(), t, s.pool, s.env, s.topic, "w", s.marked(), func(ctx context.Context, _ *message.Message) error {
+		if from, history := driver.MarksFrom(ctx); from != s.noted || history != marks.History {
+			return fmt.Errorf("carries %v and %q, want %v and %q", from, history, s.noted, marks.History)
+		}
+		return nil
+	})
+	s.write(t, 0, 1)
+	w.ends.await(t, inbox.OutcomeCommitted, 1)
 }
 
 // TestI14_OffsetOfAnOperatorCounts: forward as well as back.

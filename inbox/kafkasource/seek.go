@@ -186,7 +186,11 @@ func (m *member) describe(ctx context.Context) (source string, partitions []int3
 
 // open begins an assignment. It replaces one from which nothing was read yet.
 func (m *member) open(ctx context.Context, b *begin) {
-	a := newAssignment(m.parent, b.position, &m.cfg, m, m.reread) //nolint:contextcheck // ctx ends with the assigning
+	parent := m.parent
+	if m.cfg.Marks != nil {
+		parent = driver.WithMarks(parent, m.cfg.Marks, b.mark.history)
+	}
+	a := newAssignment(parent, b.position, &m.cfg, m, m.reread) //nolint:contextcheck // ctx ends with the assigning
 	a.mark, a.doubts = b.mark, m.doubts
 	m.mu.Lock()
 	earlier := m.assignments[b.position.Partition]

@@ -13,7 +13,7 @@ var benchNames = pgmigrate.Names{Schema: "leat", Table: "inbox"}
 
 // BenchmarkKeys finds what is claimed for an id: its stored form and its lock.
 func BenchmarkKeys(b *testing.B) {
-	k, err := newConsumer(benchNames, "billing")
+	k, err := newConsumer(nil, benchNames, "billing")
 	require.NoError(b, err)
 	for name, id := range map[string]string{"uuid": "0190163d-8694-739b-aea5-966c26f8ad91", "text": "order-4711/placed"} {
 		b.Run(name, func(b *testing.B) {

@@ -79,7 +79,7 @@ func newInbox(handle pgclaim.Handle, sessions pgpin.Sessions, consumer string, c
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s, err := newStore(handle, consumer, cfg)
+	s, err := newStore(handle, sessions, consumer, cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 var _ driver.Marker = (*Inbox)(nil)
 
 // markStatements are the statements for marks.
-type markStatements struct{ read, set string }
+type markStatements struct{ read, set, here string }
 
 func newMarkStatements(names pgmigrate.Names) (s markStatements, err error) {
 	var history string
@@ -25,8 +25,30 @@ func newMarkStatements(names pgmigrate.Names) (s markStatements, err error) {
 	}
 	err = sqlfile.Load(statementFiles, func(sql string) (string, error) {
 		return names.Render(strings.ReplaceAll(sql, "{history}", "("+history+")"))
-	}, map[string]*string{"marks": &s.read, "marks_set": &s.set})
+	}, map[string]*string{"marks": &s.read, "marks_set": &s.set, "marks_here": &s.here})
 	return s, err
+}
+
+// sameHistory returns driver.ErrMarksMoved if the marks of the message's group were read here, in another
+// history than that of conn. The connection remembers its history: after a failover the connections are new.
+func (c consumer) sameHistory(ctx context.Context, conn *pgx.Conn) error {
+	from, want := driver.MarksFrom(ctx)
+	in, ok := from.(*Inbox)
+	if !ok || in.store.home != c.home {
+		return nil
+	}
+	memory := conn.PgConn().CustomData()
+	have, ok := memory[c.historyName].(string)
+	if !ok {
+		if err := conn.QueryRow(ctx, c.marks.here).Scan(&have); err != nil {
+			return pgclaim.Explain(err)
+		}
+		memory[c.historyName] = have
+	}
+	if have != want {
+		return driver.ErrMarksMoved
+	}
+	return nil
 }
 
 // Marks implements driver.Marker, for kafkasource.Config. The marks belong to the group, whatever

@@ -21,7 +21,7 @@ func TestStatements(t *testing.T) {
 	require.NotEmpty(t, s.seenInRange)
 	require.NotEmpty(t, s.claimNothing)
 	require.NotEqual(t, s.mark, s.markInRange)
-	c, err := newConsumer(benchNames, "billing")
+	c, err := newConsumer(nil, benchNames, "billing")
 	require.NoError(t, err)
 	require.NotEmpty(t, c.positions)
 	require.NotEmpty(t, c.Lookup)

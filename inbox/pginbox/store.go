@@ -8,6 +8,7 @@ import (
 	"github.com/leat-go/leat/inbox/driver"
 	"github.com/leat-go/leat/inbox/internal/pgclaim"
 	"github.com/leat-go/leat/inbox/internal/pgpark"
+	"github.com/leat-go/leat/internal/pgpin"
 	"github.com/leat-go/leat/outbox"
 )
 
@@ -19,7 +20,6 @@ type store struct {
 
 	handle pgclaim.Handle
 	fresh  fresh // decides whether batches and queued messages are claimed as new
-	marks  markStatements
 }
 
 var (
@@ -30,20 +30,19 @@ var (
 	_ driver.IDNamer        = (*store)(nil)
 )
 
-func newStore(handle pgclaim.Handle, name string, cfg Config) (*store, error) {
+func newStore(handle pgclaim.Handle, sessions pgpin.Sessions, name string, cfg Config) (*store, error) {
 	names, to := cfg.schema().Names(), alarms{consumer: name, log: cfg.Logger, hooks: cfg.Hooks}
-	who, err1 := newConsumer(names, name)
+	who, err1 := newConsumer(sessions, names, name)
 	where, err2 := newRanges(cfg, to)
 	statements, err3 := newStatements(names)
 	c := &claims{consumer: who, placer: where, statements: statements}
 	parking, err4 := pgpark.New(pgpark.Inbox{
 		Consumer: who.Consumer, Number: c.number, Lock: c.Lock, Ranged: c.ranged, Claim: c.claimOn,
 	}, handle.DB(), names, cfg.SyncAttempts)
-	marks, err5 := newMarkStatements(names)
 	return &store{
-		claims: c, Store: parking, handle: handle, marks: marks,
+		claims: c, Store: parking, handle: handle,
 		policy: policy{alarms: to, tooOld: cfg.TooOld, observe: cfg.Observe},
-	}, errors.Join(err1, err2, err3, err4, err5)
+	}, errors.Join(err1, err2, err3, err4)
 }
 
 // Claim implements driver.Store.

@@ -118,20 +118,20 @@ func (b *batch) insert(ctx context.Context, u *unit, rows []row) (total int64, e
 }
 
 // lock takes those locks of rows that are free, and returns them with their floors.
-func (t *tables) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]int64, error) {
+func (s *store) lock(ctx context.Context, tx *sql.Tx, rows []row) (map[int64]int64, error) {
 	var buckets []int64
 	for _, r := range rows {
 		buckets = append(buckets, r.bucket)
 	}
 	slices.Sort(buckets)
-	taken := map[int64]int64{}
+	taken, server := map[int64]int64{}, s.serverOf(ctx)
 	for part := range slices.Chunk(slices.Compact(buckets), maxLocks) {
 		err := sqlstore.Each(ctx, tx, func(scan sqlstore.Scanner) error {
 			var bucket, floor int64
 			err := scan(&bucket, &floor)
 			taken[bucket] = floor
 			return err
-		}, t.SQL.List("batch_lock", len(part)), sqlstore.Anys(part)...)
+		}, s.SQL.List("batch_lock", len(part)), append([]any{server, server}, sqlstore.Anys(part)...)...)
 		if err != nil {
 			return nil, err
 		}

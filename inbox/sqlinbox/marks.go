@@ -1,6 +1,7 @@
 package sqlinbox
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -10,6 +11,30 @@ import (
 )
 
 var _ driver.Marker = (*Inbox)(nil)
+
+// serverOf returns the server on which the marks of the message's group were read. It is empty, and not NULL,
+// if they are somewhere else, and on SQLite, which has no server.
+func (s *store) serverOf(ctx context.Context) []byte {
+	from, history := driver.MarksFrom(ctx)
+	in, ok := from.(*Inbox)
+	if !ok || s.Dialect.OneWriter || in.store.DB != s.DB || in.store.Table != s.Table {
+		return []byte{}
+	}
+	return []byte(history)
+}
+
+// sameServer returns driver.ErrMarksMoved if server is another one.
+func (s *store) sameServer(ctx context.Context, server []byte) error {
+	if len(server) == 0 {
+		return nil
+	}
+	var now []byte
+	err := s.Query(ctx, func(q sqlstore.Querier) error { return q.QueryRowContext(ctx, s.SQL["who"]).Scan(&now) })
+	if err == nil && !bytes.Equal(now, server) {
+		err = driver.ErrMarksMoved
+	}
+	return err
+}
 
 // Marks implements driver.Marker, for kafkasource.Config. The marks belong to the group, whatever
 // the consumer's name.

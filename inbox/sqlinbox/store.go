@@ -146,8 +146,10 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 	}()
 	token := rand.Int32() //nolint:gosec // only distinguishes two claims
 	who, which, by := sqldialect.Int(number), sqldialect.Bytes(r.id), sqldialect.Int(int64(token))
+	server := s.serverOf(ctx)
+	on := sqldialect.Bytes(server)
 	n, err := sqlstore.Written(ctx, u.tx,
-		sqldialect.Inline(s.SQL["claim"], who, which, sqldialect.Int(time.Now().UnixMicro()), by, sqldialect.Int(r.bucket), sqldialect.Int(r.millis)))
+		sqldialect.Inline(s.SQL["claim"], who, which, sqldialect.Int(time.Now().UnixMicro()), by, sqldialect.Int(r.bucket), sqldialect.Int(r.millis), on, on))
 	if err == nil && n == 1 {
 		u.proof = s.proof("claimed", who, which, by)
 		err = u.detach(ctx)
@@ -166,6 +168,9 @@ func (s *store) claim(ctx context.Context, level sql.IsolationLevel, id string) 
 		return u, driver.Claimed, nil
 	}
 	status, err := s.unclaimed(ctx, number, r)
+	if err == nil && status == driver.Busy {
+		err = s.sameServer(ctx, server)
+	}
 	return nil, status, err
 }
 

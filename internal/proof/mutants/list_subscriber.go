@@ -132,6 +132,22 @@ func subscriberMutants() []Mutant {
 			Package: "inbox/kafkasource", Test: "TestI14_OrderOfADatabaseThatGoesBack", Needs: Postgres | Kafka,
 		},
 		{
+			Name: "claims-in-another-history", Breaks: []string{"I14"},
+			Change:  "a message is claimed on a connection to another timeline than its marks were read on",
+			File:    "inbox/pginbox/marks.go",
+			Old:     `if have != want {`,
+			New:     `if want == "" {`,
+			Package: "inbox/pginbox", Test: "TestI14_ConnectionToAnotherHistory", Needs: Postgres,
+		},
+		{
+			Name: "claims-on-another-server", Breaks: []string{"I14"},
+			Change:  "a message is claimed on another server than its marks were read on",
+			File:    "inbox/sqlinbox/sql/claim.sql",
+			Old:     `(? = x'' OR @{server} = ?)`,
+			New:     `(? = x'' OR ? IS NOT NULL)`,
+			Package: "internal/proof/sqltest/sqlinbox", Test: "TestI14_AnotherServer", Needs: MySQL | MariaDB,
+		},
+		{
 			Name: "marks-of-nobody", Breaks: []string{"I14"},
 			Change:  "a database that knows nothing of a group is taken for that of the group",
 			File:    "inbox/kafkasource/marks.go",

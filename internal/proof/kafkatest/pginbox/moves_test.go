@@ -61,7 +61,7 @@ func TestMoves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.Contains(t, string(page), "\n| "+name+" |")
-			m := &moving{t: t, page: string(page), leat: leat, readers: prompt, hangUp: func() {}}
+			m := &moving{t: t, page: string(page), leat: leat, hangUp: func() {}}
 			move(m)
 			m.finish()
 			wrong := m.judge()
@@ -78,7 +78,6 @@ type moving struct {
 	t          *testing.T
 	page, leat string // docs/moves.md, and the command
 	at         place
-	readers    []string // groups of the consumer that does not lag
 	pool       *pgxpool.Pool
 	hangUp     func()                          // closes pool
 	maintains  func(ctx context.Context) error // the maintenance, which stops and starts with the service
@@ -178,7 +177,7 @@ func (m *moving) runRelay() {
 // runConsumer runs the one that does not lag. Its groups read all messages each, so that each comes twice.
 func (m *moving) runConsumer() {
 	m.t.Helper()
-	for _, name := range m.readers {
+	for _, name := range prompt {
 		m.consume(m.kafkasource(name), "prompt", manner{Config: parks()}, "billed")
 	}
 }
@@ -378,7 +377,6 @@ func failOver(m *moving) {
 
 // loseCommits loses the primary. The standby has received nothing for a while.
 func loseCommits(m *moving) {
-	m.readers = prompt[:1] // of two in one process, the one whose deliveries do not fail may go ahead: a limit of I14
 	server := m.postgres()
 	standby := server.Standby(m.t)
 	m.begin(server, standby.Address())
