@@ -50,7 +50,7 @@ func (s *store) Claim(ctx context.Context, id string) (driver.Unit, driver.Statu
 	return s.claimBy(ctx, s, id)
 }
 
-// claimer claims for claimBy.
+// claimer claims a message for claimBy, which applies the policies.
 type claimer interface {
 	// remember claims id, or returns an error that wraps one of driver.ErrTooOld and
 	// driver.ErrTooNew.

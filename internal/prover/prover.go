@@ -63,7 +63,7 @@ const Workload = "workload"
 // the first steps, which are a few round trips. Some servers never answer.
 const probeTime, tripsTime = 10 * time.Second, 40
 
-// settleTime is how long a workload may take beyond that and beyond twice the time for which it produces.
+// settleTime is how long a workload may take beyond probeTime and twice the time for which it produces.
 const settleTime = time.Minute
 
 // cleanTime is how long it may take to remove the scratch place.

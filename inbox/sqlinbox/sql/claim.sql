@@ -5,7 +5,7 @@
 -- so is never outdated, whatever the isolation level; raising it waits for the transactions that
 -- hold the row. It is stored with the later time by the clocks of the database and of the
 -- process: it takes both to forget it too early. The transaction may have to be on the server that the
--- group's marks were read on. Parameters: consumer, id, the process's clock, token, bucket, the id's time, and twice
--- the server, or nothing.
+-- group's marks were read on. (same_server would not do: its error is a warning where rows are ignored.)
+-- Parameters: consumer, id, the process's clock, token, bucket, the id's time, and twice the server, or nothing.
 @{insert_ignore} @{} (consumer, id, at, token)
 SELECT ?, ?, @{later}(@{now}, ?), ? FROM @{_locks} WHERE bucket = ? AND floor <= ? AND (? = x'' OR @{server} = ?) @{skip_locked}

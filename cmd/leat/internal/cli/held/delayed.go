@@ -29,7 +29,7 @@ type DelayedList struct {
 	Key   string `placeholder:"KEY" help:"This key only."`
 }
 
-// Run lists.
+// Run prints the list.
 func (l *DelayedList) Run(d *command.Deps) error {
 	store, err := d.Store("")
 	scheduler, err := command.Capable[admin.Manager](d, store, err, "delay messages")

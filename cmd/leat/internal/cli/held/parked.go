@@ -47,7 +47,7 @@ type ParkedList struct {
 	Retrying bool   `help:"Records under retry instead of parked ones."`
 }
 
-// Run lists.
+// Run prints the list.
 func (p *ParkedList) Run(d *command.Deps) error {
 	store, err := d.Store(p.Group)
 	if err != nil {
@@ -69,7 +69,7 @@ type DeadList struct {
 	Key string `placeholder:"KEY" help:"This key only."`
 }
 
-// Run lists.
+// Run prints the list.
 func (p *DeadList) Run(d *command.Deps) error {
 	store, err := d.Store(p.Group)
 	if err != nil {
@@ -109,7 +109,7 @@ type keyRow struct {
 	Since     time.Time `json:"since"`
 }
 
-// Run lists.
+// Run prints the list.
 func (p *ParkedKeys) Run(d *command.Deps) error {
 	store, err := d.Store(p.Group)
 	if err != nil {
@@ -183,7 +183,7 @@ type ParkedErrors struct {
 	Limit int `default:"100" placeholder:"N" help:"Rows, 1 to 10000."`
 }
 
-// Run lists.
+// Run prints the list.
 func (p *ParkedErrors) Run(d *command.Deps) error {
 	return printErrors(d, admin.FailuresQuery{Group: p.Group, Topic: p.Topic, Limit: p.Limit})
 }
@@ -191,7 +191,7 @@ func (p *ParkedErrors) Run(d *command.Deps) error {
 // DeadErrors is dead errors.
 type DeadErrors ParkedErrors
 
-// Run lists.
+// Run prints the list.
 func (p *DeadErrors) Run(d *command.Deps) error {
 	return printErrors(d, admin.FailuresQuery{Group: p.Group, Topic: p.Topic, Limit: p.Limit, Dead: true})
 }

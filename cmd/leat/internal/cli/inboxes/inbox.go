@@ -94,7 +94,7 @@ func newConsumerRow(c inboxadmin.Consumer) consumerRow {
 	}
 }
 
-// Run lists.
+// Run prints the list.
 func (c *InboxConsumers) Run(d *command.Deps) error {
 	in, err := OpenInbox(d)
 	if err != nil {
@@ -207,7 +207,7 @@ type attemptsRow struct {
 	LastError string    `json:"last_error,omitempty"`
 }
 
-// Run lists.
+// Run prints the list.
 func (a *InboxAttempts) Run(d *command.Deps) error {
 	in, err := OpenInbox(d)
 	if err != nil {
@@ -244,7 +244,7 @@ type InboxAudit struct {
 	Newest   bool           `help:"The newest first."`
 }
 
-// Run lists.
+// Run prints the list.
 func (a *InboxAudit) Run(d *command.Deps) error {
 	in, err := OpenInbox(d)
 	auditor, err := command.Capable[inboxadmin.Auditor](d, in, err, "tell who has changed what")

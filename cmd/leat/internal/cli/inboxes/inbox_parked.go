@@ -74,7 +74,7 @@ type InboxParkedList struct {
 	Before      command.Moment `placeholder:"TIME" help:"Set aside before this time or age, such as 1h."`
 }
 
-// Run lists.
+// Run prints the list.
 func (l *InboxParkedList) Run(d *command.Deps) error {
 	in, err := OpenInbox(d)
 	if err != nil {
@@ -126,7 +126,7 @@ type inboxErrorsRow struct {
 	Example     string    `json:"example"`
 }
 
-// Run lists.
+// Run prints the list.
 func (e *InboxParkedErrors) Run(d *command.Deps) error {
 	if e.Limit < 1 || e.Limit > mostOfInbox {
 		return command.Usage("--limit", strconv.Itoa(e.Limit), "must be 1 to 10000")

@@ -41,7 +41,7 @@ type watermarkRow struct {
 	Current   bool   `json:"current"`
 }
 
-// Run lists.
+// Run prints the list.
 func (w *WatermarksList) Run(d *command.Deps) error {
 	marks, err := openWatermarks(d)
 	if err != nil {

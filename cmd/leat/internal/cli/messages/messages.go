@@ -47,7 +47,7 @@ type MessagesSearch struct {
 	Scan   int  `default:"100000" placeholder:"N" help:"Messages to examine for a page, 1 to 10000000. A page before the last may be empty."`
 }
 
-// Run lists.
+// Run prints the list.
 func (m *MessagesSearch) Run(d *command.Deps) error {
 	store, err := d.Store("")
 	searcher, err := command.Capable[admin.Manager](d, store, err, "search its log")
