@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,7 +157,8 @@ func (p *process) start(ctx context.Context) error {
 	return p.await(ctx, eventStarted)
 }
 
-// signal sends the server a signal.
+// signal sends the server a signal. It waits until SIGSTOP has stopped the server, which would otherwise
+// answer a little longer.
 func (p *process) signal(sig syscall.Signal) error {
 	if sig != syscall.SIGSTOP && sig != syscall.SIGCONT {
 		p.ending.Store(true)
@@ -164,8 +166,34 @@ func (p *process) signal(sig syscall.Signal) error {
 	if err := p.requests.Encode(request{Signal: int(sig)}); err != nil {
 		return fmt.Errorf("testenv: supervisor: %w", err)
 	}
+	if sig != syscall.SIGSTOP {
+		return nil
+	}
+	p.mu.Lock()
+	pid := p.pid
+	p.mu.Unlock()
+	for end := time.Now().Add(time.Minute); !stopped(pid); <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("testenv: %s did not stop for SIGSTOP", p.plan.Argv[0])
+		}
+	}
 
 	return nil
+}
+
+// stopped reports whether all threads of a process are stopped. It also returns true if the process does
+// not run, or the system has no /proc.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		state := stat[bytes.LastIndexByte(stat, ')')+1:]
+		if err == nil && !bytes.HasPrefix(state, []byte(" T")) {
+			return false
+		}
+	}
+
+	return true
 }
 
 // end sends the server a signal and waits until it has exited.
