@@ -71,8 +71,8 @@ func (p *Processor) count(ctx context.Context, d *delivery) (a driver.Attempt, e
 	return a, err
 }
 
-// await gives another delivery, which may have counted the last attempt just now, the time to claim the
-// message. See rule B5.
+// await takes the attempt back, and gives the delivery that counted the last one time to claim the message.
+// See rule B5.
 func (p *Processor) await(ctx context.Context, d *delivery) {
 	p.withdraw(ctx, d)
 	d.attempt, d.counted = 0, false

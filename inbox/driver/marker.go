@@ -31,9 +31,9 @@ type readMarks struct {
 }
 
 // WithMarks returns a child of ctx that carries where the marks of a message's group are, and the
-// history in which they were read. The inbox that from is, on its database, then returns
-// ErrMarksMoved for the message on a connection to another history, as far as it can tell without a
-// round trip for each message: a later message must not take effect before those that were lost.
+// history in which they were read. An inbox of the same pool and tables returns ErrMarksMoved for the
+// message on a connection to another history, so that it does not take effect before those that
+// were lost. It notices only what costs no round trip for each message.
 func WithMarks(ctx context.Context, from Marker, history string) context.Context {
 	return context.WithValue(ctx, marksKey{}, readMarks{from, history})
 }

@@ -25,8 +25,8 @@ type consumer struct {
 
 // home is the database of an inbox, as far as two inboxes of one process can be compared.
 type home struct {
-	sessions pgpin.Sessions
-	table    string
+	pool  any
+	table string
 }
 
 func newConsumer(sessions pgpin.Sessions, names pgmigrate.Names, name string) (c consumer, err error) {
@@ -36,7 +36,7 @@ func newConsumer(sessions pgpin.Sessions, names pgmigrate.Names, name string) (c
 	if c.marks, err = newMarkStatements(names); err != nil {
 		return c, err
 	}
-	c.home, c.historyName = home{sessions, c.Table}, "leat.inbox history "+c.Table
+	c.home, c.historyName = home{pgpin.PoolOf(sessions), c.Table}, "leat.inbox history "+c.Table
 	err = sqlfile.Load(statementFiles, names.Render, map[string]*string{"positions": &c.positions, "ids": &c.ids, "ids_name": &c.nameIDs})
 	return c, err
 }

@@ -33,6 +33,8 @@ func TestI14_ConnectionToAnotherHistory(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	onSQL, err := pginbox.NewSQL(db, "sql", pginbox.Config{})
 	require.NoError(t, err)
+	sameDB, err := pginbox.NewSQL(db, "marks", pginbox.Config{})
+	require.NoError(t, err)
 	in := open("c", pginbox.Config{})
 	other := open("c", pginbox.Config{Table: "other"})
 	require.NoError(t, other.Migrate(t.Context()))
@@ -51,7 +53,7 @@ func TestI14_ConnectionToAnotherHistory(t *testing.T) {
 	}{
 		"one":      {in, handle(in)},
 		"attempts": {in, handle(open("parks", pginbox.Config{Config: park}))},
-		"sql":      {onSQL, handle(onSQL)},
+		"sql":      {sameDB, handle(onSQL)},
 		"queued": {in, func(ctx context.Context) error {
 			return pginbox.HandleQueued(open("queued", pginbox.Config{}), func(context.Context, *pgx.Batch, *message.Message) error {
 				return nil

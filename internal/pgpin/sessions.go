@@ -18,6 +18,18 @@ type Sessions interface {
 	Use(ctx context.Context, use func(conn *pgx.Conn) error) error
 }
 
+// PoolOf returns the pool that Of or OfSQL was given: two Sessions of one pool have the same.
+func PoolOf(s Sessions) any {
+	switch s := s.(type) {
+	case pgxSessions:
+		return s.Pool
+	case *SQL:
+		return s.db
+	default:
+		return s
+	}
+}
+
 // Of returns the sessions of a pgx pool.
 func Of(pool *pgxpool.Pool) Sessions { return pgxSessions{pool} }
 
