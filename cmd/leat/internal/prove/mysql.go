@@ -119,7 +119,8 @@ func dropTable(ctx context.Context, db *sql.DB, name string) error {
 	return err
 }
 
-// Clean implements prover.Server.
+// Clean implements prover.Server. The server may still be creating a table for a connection that was cut,
+// so Clean goes on until it finds none.
 func (m *mysql) Clean(ctx context.Context) error {
 	m.wires.CutAll(false)
 	if m.name == "" {
@@ -127,14 +128,16 @@ func (m *mysql) Clean(ctx context.Context) error {
 	}
 	defer m.wires.CutAll(true)
 	for {
+		none := false
 		err := m.use(ctx, func(db *sql.DB) error {
 			names, err := scratchTables(ctx, db, m.name)
 			for _, name := range names {
 				err = errors.Join(err, dropTable(ctx, db, name))
 			}
+			none = len(names) == 0
 			return err
 		})
-		if err == nil || wait.For(ctx, 100*time.Millisecond) != nil {
+		if err == nil && none || wait.For(ctx, 100*time.Millisecond) != nil {
 			if err != nil {
 				err = fmt.Errorf("tables %s_… are left behind: drop them, or let a run do it in an hour: %w", m.name, err)
 			}
